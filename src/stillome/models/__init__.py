@@ -1,0 +1,1 @@
+"""One estimator per file, one contract for all of them."""
