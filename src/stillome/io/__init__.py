@@ -1,0 +1,1 @@
+"""Readers and writers, named after who writes the file."""
