@@ -1,0 +1,242 @@
+"""A fitted model as a folder: ``model.json`` beside ``arrays.safetensors``; nothing is unpickled."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as dump_arrays
+
+from stillome.exceptions import FileError, StillomeError
+from stillome.persistence import read_json, write_json, written_aside
+
+FORMAT = "stillome-model"
+FORMAT_VERSION = 1
+HEADER = "model.json"
+ARRAYS = "arrays.safetensors"
+_LIBRARIES = ("stillome", "numpy", "scipy", "scikit-learn", "torch", "safetensors")
+_PARAMETER = "parameter."
+_HASHED_ROWS = 256
+
+
+class ModelState(NamedTuple):
+    """What makes a fitted model: plain values for JSON, and arrays."""
+
+    values: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class StoredModel(NamedTuple):
+    """A model folder that was read: whose it is, how it was set, what it learned."""
+
+    class_name: str
+    parameters: dict[str, Any]
+    state: ModelState
+
+
+class Storable:
+    """Gives an estimator ``save`` and ``load``.
+
+    The class supplies `_get_state`, what it learned as a `ModelState`, and `_set_state`, its
+    inverse; constructor parameters are kept through ``get_params``. `training_hash_` goes into
+    the header when `fit` set it.
+    """
+
+    def _get_state(self) -> ModelState:
+        raise NotImplementedError
+
+    def _set_state(self, state: ModelState) -> None:
+        raise NotImplementedError
+
+    def _check_fitted(self) -> None:
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the fitted model to a folder.
+
+        Parameters
+        ----------
+        path : path-like
+            Gets ``model.json`` (format, version, class, parameters, library versions, hash of the
+            training data) and ``arrays.safetensors``. It appears whole or not at all.
+        overwrite : bool, default=False
+            Whether a folder that stands there may be replaced.
+
+        Raises
+        ------
+        FileError
+            If `path` exists and may not be replaced, or cannot be written.
+        NotFittedError
+            If there is nothing to save yet.
+        """
+        self._check_fitted()
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        write_model(
+            path,
+            StoredModel(type(self).__name__, parameters, self._get_state()),
+            training_hash=getattr(self, "training_hash_", None),
+            overwrite=overwrite,
+        )
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote; it answers with the same bits.
+
+        Raises
+        ------
+        FileError
+            If the folder is missing, damaged, foreign, of another class or a later version.
+        """
+        stored = read_model(path)
+        if stored.class_name != cls.__name__:
+            raise FileError(
+                f"{path}: holds a {stored.class_name}, not a {cls.__name__}. "
+                f"Read it with {stored.class_name}.load."
+            )
+        try:
+            model = cls(**stored.parameters)
+            model._set_state(stored.state)
+        # A header edited by hand can break a model in as many ways as there are types in it.
+        except (KeyError, TypeError, ValueError, IndexError, RuntimeError, StillomeError) as error:
+            raise FileError(f"{path}: damaged, the model does not fit together ({error}).") from (
+                error
+            )
+        return model
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    model: StoredModel,
+    *,
+    training_hash: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a model folder.
+
+    Array parameters go to the arrays; a parameter that is neither plain nor an array (a callback,
+    a generator) is not kept and comes back as its default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "model"
+    >>> state = ModelState({"n_regions": 2}, {"mean": np.array([1.5])})
+    >>> write_model(folder, StoredModel("Mean", {"rank": 3}, state))
+    >>> read_model(folder).state.arrays["mean"].tolist()
+    [1.5]
+    """
+    arrays = {name: np.ascontiguousarray(values) for name, values in model.state.arrays.items()}
+    parameters: dict[str, Any] = {}
+    for name, value in model.parameters.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
+            arrays[_PARAMETER + name] = np.ascontiguousarray(value)
+        elif _is_plain(value):
+            parameters[name] = _plain(value)
+    payload = dump_arrays(arrays)
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "class": model.class_name,
+        "parameters": parameters,
+        "state": _plain(model.state.values),
+        "training_sha256": training_hash,
+        "arrays_sha256": hashlib.sha256(payload).hexdigest(),
+        "libraries": library_versions(),
+    }
+    with written_aside(path, overwrite=overwrite) as aside:
+        aside.mkdir()
+        write_json(aside / HEADER, header)
+        (aside / ARRAYS).write_bytes(payload)
+
+
+def read_model(path: str | os.PathLike[str]) -> StoredModel:
+    """Read a model folder back, whatever its class.
+
+    Raises
+    ------
+    FileError
+        With one sentence that says what is wrong with the folder.
+    """
+    folder = Path(path)
+    if not (folder / HEADER).is_file():
+        raise FileError(f"{folder}: not a saved stillome model (no {HEADER} in it).")
+    header = read_json(folder / HEADER)
+    if header.get("format") != FORMAT:
+        raise FileError(f"{folder}: not a saved stillome model ({HEADER} says otherwise).")
+    if header.get("version") != FORMAT_VERSION:
+        raise FileError(
+            f"{folder}: model format {header.get('version')}; this version reads "
+            f"{FORMAT_VERSION}. Update stillome."
+        )
+    arrays = _read_arrays(folder / ARRAYS, header.get("arrays_sha256"))
+    parameters, values = header.get("parameters"), header.get("state")
+    if not isinstance(parameters, dict) or not isinstance(values, dict):
+        raise FileError(f"{folder}: damaged, {HEADER} lacks the parameters or the state.")
+    for name in [name for name in arrays if name.startswith(_PARAMETER)]:
+        parameters[name.removeprefix(_PARAMETER)] = arrays.pop(name)
+    return StoredModel(str(header.get("class")), parameters, ModelState(values, arrays))
+
+
+def training_hash(edges: NDArray[Any]) -> str:
+    """Return the SHA-256 of the training connectomes, the same for integers and floats.
+
+    Examples
+    --------
+    >>> training_hash(np.array([[1, 2, 3]])) == training_hash(np.array([[1.0, 2.0, 3.0]]))
+    True
+    """
+    digest = hashlib.sha256(repr(edges.shape).encode())
+    for start in range(0, len(edges), _HASHED_ROWS):
+        rows = np.asarray(edges[start : start + _HASHED_ROWS], dtype="<f8")
+        digest.update(np.ascontiguousarray(rows).tobytes())
+    return digest.hexdigest()
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries a fitted model depends on."""
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "unknown"
+    return versions
+
+
+def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:
+    try:
+        payload = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    if hashlib.sha256(payload).hexdigest() != expected:
+        raise FileError(f"{path}: damaged, its checksum is not the one in {HEADER}. Copy it again.")
+    try:
+        return dict(load_arrays(payload))
+    except SafetensorError as error:
+        raise FileError(f"{path}: cannot be read as safetensors ({error}).") from error
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(k, str) and _is_plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in value)
+    return value is None or isinstance(value, str | bool | int | float | np.generic | os.PathLike)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -1,0 +1,1 @@
+"""The paper's equations and the network that maximises them, in torch."""
