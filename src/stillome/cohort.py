@@ -12,11 +12,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.edges import matrices_to_edges
 from stillome.exceptions import FileError, InputError
-from stillome.persistence import read_json, write_json, written_aside
-from stillome.validation import check_connectomes
+from stillome.persistence import (
+    column_dtypes,
+    read_array,
+    read_json,
+    read_table,
+    write_json,
+    write_table,
+    written_aside,
+)
+from stillome.validation import (
+    aligned_table,
+    as_floats,
+    check_connectomes,
+    check_lengths,
+    check_random_state,
+    check_share,
+    check_subject_ids,
+    check_table,
+    subject_positions,
+)
 
 FORMAT = "stillome-cohort"
 FORMAT_VERSION = 1
+HEADER = "cohort.json"
 
 
 class MotionGroups(NamedTuple):
@@ -66,8 +85,8 @@ class Cohort:
     lengths: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        ids = _check_ids(self.subject_ids)
-        regions = self.regions
+        ids = check_subject_ids(self.subject_ids)
+        regions = check_table(self.regions, "regions")
         if len(regions) and "name" not in regions:
             raise InputError("regions: no column 'name'. Name the regions.")
         names = [str(name) for name in regions["name"]] if len(regions) else None
@@ -75,15 +94,14 @@ class Cohort:
         if connectomes.ndim != 3:
             raise InputError("connectomes: a cohort holds matrices (n, V, V), not edge vectors.")
         n_regions = connectomes.shape[1]
-        if not len(regions):
-            regions = pd.DataFrame({"name": [f"region-{i + 1:03d}" for i in range(n_regions)]})
+        names = names or [f"region-{i + 1:03d}" for i in range(n_regions)]
         values = {
             "subject_ids": ids,
             "connectomes": connectomes,
-            "motion": _aligned(self.motion, ids, "motion"),
-            "traits": _aligned(self.traits, ids, "traits"),
-            "regions": regions.reset_index(drop=True),
-            "lengths": _check_lengths(self.lengths, n_regions),
+            "motion": aligned_table(self.motion, ids, "motion"),
+            "traits": aligned_table(self.traits, ids, "traits"),
+            "regions": regions.reset_index(drop=True).assign(name=names),
+            "lengths": check_lengths(self.lengths, n_regions),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -116,7 +134,7 @@ class Cohort:
         ----------
         subjects : sequence of ids, of positions, or a boolean mask of length n
         """
-        positions = self._positions(np.asarray(subjects))
+        positions = subject_positions(subjects, self.subject_ids)
         return replace(
             self,
             subject_ids=[self.subject_ids[i] for i in positions],
@@ -126,15 +144,23 @@ class Cohort:
         )
 
     def split(
-        self, *, test_size: float = 0.3, random_state: int | None = 0
+        self, *, test_size: float = 0.3, random_state: int | np.random.Generator | None = 0
     ) -> tuple["Cohort", "Cohort"]:
-        """Divide the subjects at random into a training and a test cohort."""
-        n_test = round(self.n_subjects * test_size) if 0 < test_size < 1 else 0
+        """Divide the subjects at random into a training and a test cohort.
+
+        Parameters
+        ----------
+        test_size : float, default=0.3
+            Share of subjects in the test cohort.
+        random_state : int, optional
+            The same seed divides in the same way.
+        """
+        n_test = round(self.n_subjects * check_share(test_size, "test_size"))
         if not 0 < n_test < self.n_subjects:
             raise InputError(
                 f"test_size={test_size} of {self.n_subjects} subjects leaves one side empty."
             )
-        order = np.random.default_rng(random_state).permutation(self.n_subjects)
+        order = check_random_state(random_state).permutation(self.n_subjects)
         return self.select(np.sort(order[n_test:])), self.select(np.sort(order[:n_test]))
 
     def motion_groups(self, column: str, *, quantile: float = 0.1) -> MotionGroups:
@@ -147,16 +173,16 @@ class Cohort:
         quantile : float, default=0.1
             Share of subjects in each group: 0.05 for ABCD, 0.1 for HCP in the paper.
         """
-        if column not in self.motion:
+        if not isinstance(column, str) or column not in self.motion:
             raise InputError(
                 f"motion has no column {column!r}; it has {list(self.motion.columns)}."
             )
-        if not 0 < quantile <= 0.5:
-            raise InputError(f"quantile={quantile}; expected a share above 0 and at most 0.5.")
-        values = self.motion[column].to_numpy(dtype=float)
-        if not np.isfinite(values).any():
+        share = check_share(quantile, "quantile", below=0.5)
+        values = as_floats(self.motion[column].to_numpy(), f"motion: column {column!r}")
+        values[np.isinf(values)] = np.nan
+        if np.isnan(values).all():
             raise InputError(f"motion: column {column!r} holds no value for any subject.")
-        low, high = np.nanquantile(values, [quantile, 1 - quantile])
+        low, high = np.nanquantile(values, [share, 1 - share])
         if low == high:
             raise InputError(
                 f"motion: column {column!r} is {low:g} in both groups; nothing differs."
@@ -170,8 +196,8 @@ class Cohort:
 
     def edge_means(self, subjects: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the mean matrix (V, V) over all subjects, or over some."""
-        chosen = slice(None) if subjects is None else self._positions(np.asarray(subjects))
-        return np.asarray(self.connectomes[chosen].mean(axis=0), dtype=np.float64)
+        chosen = slice(None) if subjects is None else subject_positions(subjects, self.subject_ids)
+        return np.asarray(self.connectomes[chosen].mean(axis=0, dtype=np.float64))
 
     def group_difference(self, column: str, *, quantile: float = 0.1) -> NDArray[np.float64]:
         """Return the mean matrix of the large-motion group minus that of the small (Fig. 2B)."""
@@ -181,28 +207,32 @@ class Cohort:
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the cohort to a folder: `cohort.json`, `.npy` arrays and `.tsv` tables.
 
-        The folder holds ``cohort.json`` (format, version, sizes), ``connectomes.npy`` (n, V, V),
-        ``lengths.npy`` (V, V; where known), ``regions.tsv``, ``motion.tsv`` and ``traits.tsv``;
-        the latter two start with a column ``participant_id``; ``n/a`` is missing.
+        The folder holds ``cohort.json`` (format, version, sizes, what each column holds),
+        ``connectomes.npy`` (n, V, V), ``lengths.npy`` (V, V; where known), ``regions.tsv``,
+        ``motion.tsv`` and ``traits.tsv``; the latter two start with a column ``participant_id``;
+        ``n/a`` is missing. With `overwrite`, only an earlier cohort (or nothing) is replaced.
+
+        Raises
+        ------
+        FileError
+            If something stands there that may not be replaced, or it cannot be written.
         """
-        with written_aside(folder, overwrite=overwrite) as aside:
+        tables = {"motion": self.motion, "traits": self.traits, "regions": self.regions}
+        with written_aside(folder, overwrite=overwrite, marker=HEADER) as aside:
             aside.mkdir()
             np.save(aside / "connectomes.npy", self.connectomes, allow_pickle=False)
             if self.lengths is not None:
                 np.save(aside / "lengths.npy", self.lengths, allow_pickle=False)
-            for name in ("motion", "traits"):
-                table: pd.DataFrame = getattr(self, name)
-                table.to_csv(
-                    aside / f"{name}.tsv", sep="\t", na_rep="n/a", index_label="participant_id"
-                )
-            self.regions.to_csv(aside / "regions.tsv", sep="\t", na_rep="n/a", index=False)
+            for name, table in tables.items():
+                write_table(aside / f"{name}.tsv", table, index=name != "regions")
             header = {
                 "format": FORMAT,
                 "version": FORMAT_VERSION,
                 "n_subjects": self.n_subjects,
                 "n_regions": self.n_regions,
+                "columns": {name: column_dtypes(table) for name, table in tables.items()},
             }
-            write_json(aside / "cohort.json", header)
+            write_json(aside / HEADER, header)
         return Path(folder)
 
     @classmethod
@@ -221,125 +251,39 @@ class Cohort:
             If the folder is missing, damaged, foreign, or from a later version.
         """
         folder = Path(folder)
-        header = read_json(folder / "cohort.json")
-        if header.get("format") != FORMAT:
-            raise FileError(f"{folder}: not a saved stillome cohort (cohort.json says otherwise).")
-        if header.get("version") != FORMAT_VERSION:
-            raise FileError(
-                f"{folder}: cohort format {header.get('version')}; this version reads "
-                f"{FORMAT_VERSION}. Update stillome."
-            )
-        motion = _read_table(folder / "motion.tsv", "participant_id")
-        lengths = folder / "lengths.npy"
+        columns = _read_header(folder)
         try:
+            tables = {
+                name: read_table(
+                    folder / f"{name}.tsv",
+                    dtypes=columns[name],
+                    index=None if name == "regions" else "participant_id",
+                )
+                for name in ("motion", "traits", "regions")
+            }
+            lengths = folder / "lengths.npy"
             return cls(
-                subject_ids=list(motion.index),
-                connectomes=_read_array(folder / "connectomes.npy", memory_map=memory_map),
-                motion=motion,
-                traits=_read_table(folder / "traits.tsv", "participant_id"),
-                regions=_read_table(folder / "regions.tsv", None),
-                lengths=_read_array(lengths, memory_map=False) if lengths.exists() else None,
+                subject_ids=list(tables["motion"].index),
+                connectomes=read_array(folder / "connectomes.npy", memory_map=memory_map),
+                lengths=read_array(lengths) if lengths.exists() else None,
+                **tables,
             )
         except InputError as error:
             raise FileError(f"{folder}: {error}") from error
 
-    def _positions(self, subjects: NDArray[Any]) -> NDArray[np.intp]:
-        if subjects.ndim != 1:
-            raise InputError(f"subjects: shape {subjects.shape}; expected a list.")
-        if subjects.dtype.kind == "b":
-            if len(subjects) != self.n_subjects:
-                raise InputError(
-                    f"subjects: mask of {len(subjects)} for {self.n_subjects} subjects."
-                )
-            positions = np.flatnonzero(subjects)
-        elif subjects.dtype.kind in "iu":
-            positions = subjects.astype(np.intp)
-            if len(positions) and not (
-                -self.n_subjects <= positions.min() and positions.max() < self.n_subjects
-            ):
-                raise InputError(f"subjects: a position lies outside 0…{self.n_subjects - 1}.")
-        else:
-            places = {subject: i for i, subject in enumerate(self.subject_ids)}
-            unknown = [str(s) for s in subjects if str(s) not in places]
-            if unknown:
-                raise InputError(f"subjects: no subject {unknown[0]!r} in this cohort.")
-            positions = np.array([places[str(s)] for s in subjects], dtype=np.intp)
-        if not len(positions):
-            raise InputError("subjects: none selected.")
-        return positions
 
-
-def _check_ids(subject_ids: Sequence[str]) -> tuple[str, ...]:
-    ids = tuple(subject_ids)
-    for subject in ids:
-        if not isinstance(subject, str) or not subject.strip():
-            raise InputError(f"subject_ids: {subject!r}; expected text that is not empty.")
-        if any(mark in subject for mark in "\t\n\r"):
-            raise InputError(f"subject_ids: {subject!r} holds a tab or line break; rename it.")
-    if len(set(ids)) != len(ids):
-        twice = next(s for i, s in enumerate(ids) if s in ids[:i])
-        raise InputError(f"subject_ids: {twice!r} occurs more than once. Keep one scan of each.")
-    return ids
-
-
-def _aligned(table: pd.DataFrame, ids: tuple[str, ...], name: str) -> pd.DataFrame:
-    """Give a table the subject ids as its index, checking the ones it may already have."""
-    if not isinstance(table, pd.DataFrame):
-        raise InputError(f"{name}: a {type(table).__name__}; expected a pandas DataFrame.")
-    index = pd.Index(ids, name="participant_id", dtype=object)
-    if table.shape[1] == 0 and len(table) != len(ids):
-        return pd.DataFrame(index=index)
-    if len(table) != len(ids):
-        raise InputError(f"{name}: {len(table)} rows for {len(ids)} subjects.")
-    carries_ids = all(isinstance(label, str) for label in table.index)
-    if carries_ids and tuple(table.index) != ids:
-        raise InputError(f"{name}: its index is not the subject ids in the same order.")
-    return table.set_axis(index, axis=0)
-
-
-def _check_lengths(lengths: ArrayLike | None, n_regions: int) -> NDArray[np.float64] | None:
-    if lengths is None:
-        return None
-    try:
-        array = np.asarray(lengths, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"lengths: cannot be read as numbers ({error}).") from error
-    if array.shape != (n_regions, n_regions):
-        raise InputError(f"lengths: shape {array.shape}; expected ({n_regions}, {n_regions}).")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError("lengths: negative or not finite; expected mm, 0 where unknown.")
-    return array
-
-
-def _read_array(path: Path, *, memory_map: bool) -> NDArray[Any]:
-    try:
-        return np.asanyarray(
-            np.load(path, mmap_mode="r" if memory_map else None, allow_pickle=False)
+def _read_header(folder: Path) -> dict[str, dict[str, str]]:
+    """Return what the columns of each table hold."""
+    header = read_json(folder / HEADER)
+    if header.get("format") != FORMAT:
+        raise FileError(f"{folder}: not a saved stillome cohort ({HEADER} says otherwise).")
+    if header.get("version") != FORMAT_VERSION:
+        raise FileError(
+            f"{folder}: cohort format {header.get('version')}; this version reads "
+            f"{FORMAT_VERSION}. Update stillome."
         )
-    except (OSError, ValueError, EOFError) as error:
-        raise FileError(f"{path}: cannot be read as an array ({error}).") from error
-
-
-def _read_table(path: Path, index: str | None) -> pd.DataFrame:
-    text = {index: str} if index else {"name": str}
-    try:
-        table = pd.read_csv(
-            path, sep="\t", dtype=text, keep_default_na=False, na_values={}, encoding="utf-8"
-        )
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise FileError(f"{path}: cannot be read as a table ({error}).") from error
-    if index is not None:
-        if index not in table:
-            raise FileError(f"{path}: no column {index!r}.")
-        table = table.set_index(index)
-    return table.apply(_numeric_where_possible)
-
-
-def _numeric_where_possible(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    if column.dtype != object and not pd.api.types.is_string_dtype(column):
-        return column
-    missing = column == "n/a"
-    try:
-        return pd.to_numeric(column.mask(missing))
-    except (ValueError, TypeError):
-        return column.mask(missing)
+    columns = header.get("columns")
+    tables = ("motion", "traits", "regions")
+    if not isinstance(columns, dict) or not all(isinstance(columns.get(t), dict) for t in tables):
+        raise FileError(f"{folder}: {HEADER} does not say what the columns hold; it is damaged.")
+    return columns

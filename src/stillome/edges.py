@@ -5,18 +5,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.validation import check_connectomes, n_regions_of
+from stillome.exceptions import InputError
+from stillome.validation import as_numbers, check_connectomes, check_count, n_regions_of
 
 
 def edge_indices(n_regions: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the two region indices (u, v), u < v, of every edge in storage order.
+
+    Parameters
+    ----------
+    n_regions : int
+        V, at least 2.
+
+    Returns
+    -------
+    tuple of two arrays of shape (V(V-1)/2,)
 
     Examples
     --------
     >>> [index.tolist() for index in edge_indices(3)]
     [[0, 0, 1], [1, 2, 2]]
     """
-    rows, columns = np.triu_indices(n_regions, k=1)
+    rows, columns = np.triu_indices(check_count(n_regions, "n_regions", minimum=2), k=1)
     return rows, columns
 
 
@@ -68,8 +78,10 @@ def edges_to_matrices(edges: ArrayLike) -> NDArray[Any]:
     >>> edges_to_matrices([1, 2, 3]).tolist()
     [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
     """
-    array = np.asarray(edges)
-    n_regions = n_regions_of(array.shape[-1] if array.ndim else 0)
+    array = as_numbers(edges, "edges")
+    if not array.ndim:
+        raise InputError("edges: a single number; expected (..., V(V-1)/2), one value per edge.")
+    n_regions = n_regions_of(array.shape[-1])
     rows, columns = edge_indices(n_regions)
     matrices = np.zeros((*array.shape[:-1], n_regions, n_regions), dtype=array.dtype)
     matrices[..., rows, columns] = array

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -153,7 +154,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     def _check_fitted(self) -> None:
         try:
             check_is_fitted(self, "n_regions_")
-        except Exception as error:
+        except SklearnNotFittedError as error:
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet. Call fit first."
             ) from error

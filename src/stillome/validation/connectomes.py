@@ -1,16 +1,14 @@
-"""The one doorway: the only place where input data is judged.
+"""Fibre counts: finite, not negative, symmetric, and of the right size."""
 
-Every public function that takes connectomes, confounds or traits sends them through here first, so
-that a wrong subject or edge is named once and in the same words everywhere.
-"""
-
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, InputError
+from stillome.exceptions import InputError
+from stillome.validation.numbers import as_numbers, check_count
 
 # Large stacks are judged in slices of about this many bytes, so that a memory-mapped cohort is
 # looked at without being loaded.
@@ -26,7 +24,8 @@ def n_regions_of(n_edges: int) -> int:
     >>> n_regions_of(2278)
     68
     """
-    n_regions = (1 + int(np.sqrt(1 + 8 * max(n_edges, 0)))) // 2
+    n_edges = check_count(n_edges, "n_edges", minimum=0)
+    n_regions = (1 + math.isqrt(1 + 8 * n_edges)) // 2
     if n_edges < 1 or n_regions * (n_regions - 1) // 2 != n_edges:
         raise InputError(
             f"{n_edges} edges per subject is not V(V-1)/2 for any number of regions V "
@@ -79,136 +78,18 @@ def check_connectomes(
     ...
     stillome.exceptions.InputError: connectomes: subject 0 has -2 at edge (0, 2); fibre counts must be finite and ≥ 0. Correct or leave out this subject.
     """  # noqa: E501
-    array = _as_numeric(connectomes, name)
+    array = as_numbers(connectomes, name)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
     _check_shape(array, name)
     _check_sizes(array, n_regions, min_subjects, subject_ids, regions, name)
-    rows_per_slice = max(1, _SLICE_BYTES // max(1, array.itemsize * array[0].size))
+    rows_per_slice = max(1, _SLICE_BYTES // max(1, array.itemsize * math.prod(array.shape[1:])))
     for start in range(0, len(array), rows_per_slice):
         part = np.asarray(array[start : start + rows_per_slice])
         _check_values(part, start, subject_ids, regions, name)
         if part.ndim == 3:
             _check_symmetry(part, start, subject_ids, regions, name)
     return array
-
-
-def check_confounds(
-    confounds: ArrayLike,
-    *,
-    n_subjects: int | None = None,
-    n_confounds: int | None = None,
-    allow_missing: bool = False,
-    allow_constant: bool = False,
-    name: str = "confounds",
-) -> NDArray[np.float64]:
-    """Judge motion or other confounds and give them back as (n, C) floats.
-
-    Parameters
-    ----------
-    confounds : array-like of shape (n,) or (n, C)
-        One row per subject, in the user's own units (mm, rad, dummies).
-    n_subjects, n_confounds : int, optional
-        What is expected.
-    allow_missing : bool, default=False
-        Whether NaN (motion unknown) may stay.
-    allow_constant : bool, default=False
-        Whether a column may hold the same value for everybody, as it may for one new subject.
-    name : str, default="confounds"
-        What the message calls the argument.
-
-    Raises
-    ------
-    ConfoundsError
-        If anything is not as it should be.
-
-    Examples
-    --------
-    >>> check_confounds([0.1, 0.4, 0.2]).shape
-    (3, 1)
-    """
-    try:
-        array = _as_numeric(confounds, name).astype(np.float64)
-    except ConfoundsError:
-        raise
-    except InputError as error:
-        raise ConfoundsError(str(error)) from error
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape:
-        raise ConfoundsError(
-            f"{name}: shape {array.shape}; expected (n,) or (n, C) with one row per subject."
-        )
-    _check_length(array, n_subjects, name, ConfoundsError)
-    if n_confounds is not None and array.shape[1] != n_confounds:
-        raise ConfoundsError(
-            f"{name}: {array.shape[1]} columns; the model was fitted with {n_confounds}. "
-            "Give the same confounds in the same order."
-        )
-    if np.isinf(array).any() or (not allow_missing and np.isnan(array).any()):
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ConfoundsError(
-            f"{name}: {array[row, column]} at subject {row}, column {column}; "
-            "fill in the value or leave out the subject."
-        )
-    if not allow_constant:
-        _check_not_constant(array, name)
-    return array
-
-
-def check_traits(
-    traits: ArrayLike, *, n_subjects: int | None = None, name: str = "traits"
-) -> NDArray[np.float64]:
-    """Judge traits and give them back as (n, T) floats; NaN means missing.
-
-    Raises
-    ------
-    InputError
-        If the length does not match, a value is infinite, or a trait has fewer than two values
-        or does not vary.
-
-    Examples
-    --------
-    >>> check_traits([101.0, float("nan"), 97.0]).shape
-    (3, 1)
-    """
-    array = _as_numeric(traits, name).astype(np.float64)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(
-            f"{name}: shape {array.shape}; expected (n,) or (n, T) with one row per subject."
-        )
-    _check_length(array, n_subjects, name, InputError)
-    if np.isinf(array).any():
-        row, column = np.argwhere(np.isinf(array))[0]
-        raise InputError(f"{name}: infinite at subject {row}, column {column}; use NaN if missing.")
-    for column, values in enumerate(array.T):
-        known = values[~np.isnan(values)]
-        if len(known) < 2 or np.ptp(known) == 0:
-            raise InputError(
-                f"{name}: column {column} has {len(known)} known values that do not vary; "
-                "a trait must differ between subjects. Leave it out."
-            )
-    return array
-
-
-def _as_numeric(values: ArrayLike, name: str) -> NDArray[Any]:
-    try:
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"{name}: cannot be read as one array of numbers ({error}). "
-            "Give every subject the same size."
-        ) from error
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(f"{name}: holds something that is not a number ({error}).") from error
-    if array.dtype.kind not in "iufb":
-        raise InputError(
-            f"{name}: dtype {array.dtype}; expected real numbers. Convert before passing them on."
-        )
-    return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:
@@ -279,13 +160,13 @@ def _check_symmetry(
 ) -> None:
     transposed = np.swapaxes(part, 1, 2)
     if part.dtype.kind == "f":
-        gap = np.abs(part - transposed) > _SYMMETRY_TOLERANCE * (1 + np.abs(part))
-    else:
-        gap = part != transposed
-    if part.dtype.kind == "f":
-        # NaN on the diagonal is allowed, and compares unequal to itself only there.
+        # Off the diagonal all is finite by now; on it even inf - inf may happen, and is no gap.
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.abs(part - transposed) > _SYMMETRY_TOLERANCE * (1 + np.abs(part))
         diagonal = np.arange(part.shape[1])
         gap[:, diagonal, diagonal] = False
+    else:
+        gap = part != transposed
     if gap.any():
         place = tuple(int(i) for i in np.argwhere(gap)[0])
         mirrored = (place[0], place[2], place[1])
@@ -294,23 +175,6 @@ def _check_symmetry(
             f"at edge {_edge(place[1:], part.shape, regions)} but {part[mirrored]:g} mirrored. "
             "Symmetrise the matrices first."
         )
-
-
-def _check_length(
-    array: NDArray[Any], n_subjects: int | None, name: str, error: type[InputError]
-) -> None:
-    if n_subjects is not None and len(array) != n_subjects:
-        raise error(f"{name}: {len(array)} rows for {n_subjects} subjects. Give one row for each.")
-
-
-def _check_not_constant(array: NDArray[np.float64], name: str) -> None:
-    for column, values in enumerate(array.T):
-        known = values[~np.isnan(values)]
-        if len(known) == 0 or np.ptp(known) == 0:
-            raise ConfoundsError(
-                f"{name}: column {column} is the same for all {len(known)} subjects that have it; "
-                "there is nothing to adjust for. Leave it out."
-            )
 
 
 def _subject(index: int, subject_ids: Sequence[str] | None) -> str:
