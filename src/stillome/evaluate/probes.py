@@ -1,0 +1,233 @@
+"""Probes that try to read confounds from features, each with an exact permutation test.
+
+Two kinds of test keep the cost of permutations down without giving up their exactness:
+
+* ridge and distance correlation have closed forms, so that the whole statistic is recomputed for
+  every permutation of the subjects;
+* support vectors and trees are too slow for that. They are tested *prequentially*: each fold is
+  predicted by a probe trained on the folds before it only. Given those, the confounds of the fold
+  are exchangeable under the null, so that permuting them against the finished predictions is
+  exact, and the p-values of successive folds are independent. (Permuting against ordinary
+  cross-validated predictions is not: every pair of folds then predicts each other.)
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import norm
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.svm import SVR
+
+Array = NDArray[np.float64]
+Folds = list[NDArray[np.intp]]  # test positions of each fold
+
+_PENALTIES = np.logspace(-3, 3, 13)
+_FOLD_PERMUTATIONS = 2000
+_SVR_COMPONENTS = 68
+_N_TREES = 100
+
+
+class ProbeResult(NamedTuple):
+    """What one probe found."""
+
+    r2: float  # cross-fitted; of the confound that is read best
+    p_value: float
+    null_95: float  # 95th percentile of the permuted statistic, on the scale of r2
+
+
+class Shuffler:
+    """Draw permutations of subjects that keep groups (families, sites) together.
+
+    Groups of the same size change places as a whole; subjects of a group whose size is unique
+    are exchanged with each other.
+    """
+
+    def __init__(self, groups: NDArray[np.intp]) -> None:
+        labels, sizes = np.unique(groups, return_counts=True)
+        self._n = len(groups)
+        self._by_size = [
+            np.stack([np.flatnonzero(groups == label) for label in labels[sizes == size]])
+            for size in np.unique(sizes)
+        ]
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return one permutation of 0 … n-1."""
+        order = np.empty(self._n, dtype=np.intp)
+        for members in self._by_size:
+            shuffled = members[rng.permutation(len(members))]
+            if members.shape[1] > 1:
+                shuffled = rng.permuted(shuffled, axis=1)
+            order[members] = shuffled
+        return order
+
+
+def probe_ridge(
+    features: Array, confounds: Array, folds: Folds, orders: NDArray[np.intp]
+) -> ProbeResult:
+    """Ridge regression on all features; its penalty is chosen anew in every permutation.
+
+    Parameters
+    ----------
+    features : array of shape (n, p)
+        Standardised.
+    confounds : array of shape (n, C)
+        Standardised.
+    folds : list of test positions
+    orders : array of shape (B, n)
+        Permutations of the subjects.
+    """
+    n, n_confounds = confounds.shape
+    targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
+    flat = np.moveaxis(targets, 1, 0).reshape(n, -1)
+    predicted = np.empty_like(flat)
+    kernel = features @ features.T / features.shape[1]
+    for test in folds:
+        train = np.setdiff1d(np.arange(n), test)
+        predicted[test] = _ridge_predictions(kernel, flat, train, test)
+    residual = ((flat - predicted) ** 2).sum(axis=0)
+    total = ((flat - flat.mean(axis=0)) ** 2).sum(axis=0)
+    scores = (1 - residual / total).reshape(-1, n_confounds).max(axis=1)
+    return _against_null(scores[0], scores[1:])
+
+
+def _ridge_predictions(
+    kernel: Array, targets: Array, train: NDArray[np.intp], test: NDArray[np.intp]
+) -> Array:
+    inner = kernel[np.ix_(train, train)]
+    outer = kernel[np.ix_(test, train)]
+    row_means, total_mean = inner.mean(axis=0), inner.mean()
+    inner = inner - row_means - row_means[:, None] + total_mean
+    outer = outer - row_means - outer.mean(axis=1, keepdims=True) + total_mean
+    means = targets[train].mean(axis=0)
+    eigenvalues, vectors = np.linalg.eigh(inner)
+    eigenvalues = np.maximum(eigenvalues, 0)
+    rotated = vectors.T @ (targets[train] - means)
+    best_error = np.full(targets.shape[1], np.inf)
+    best = np.zeros_like(rotated)
+    for penalty in _PENALTIES * eigenvalues.sum() / len(train) * 10:
+        shrunk = penalty / (eigenvalues + penalty)  # residual factor of each component
+        # Generalised cross-validation; the intercept takes one degree of freedom.
+        error = (shrunk**2) @ (rotated**2) / max(shrunk.sum() - 1, 1e-9) ** 2
+        better = error < best_error
+        best_error[better] = error[better]
+        best[:, better] = (rotated / (eigenvalues + penalty)[:, None])[:, better]
+    return np.asarray(outer @ (vectors @ best) + means)
+
+
+def probe_distance_correlation(
+    features: Array, confounds: Array, orders: NDArray[np.intp]
+) -> ProbeResult:
+    """Distance correlation, bias-corrected (squared; about 0 under independence)."""
+    left = _u_centred(squareform(pdist(features)))
+    right = _u_centred(squareform(pdist(confounds)))
+    scale = np.sqrt((left**2).sum(dtype=np.float64) * (right**2).sum(dtype=np.float64))
+    if scale == 0:
+        return ProbeResult(0.0, 1.0, 0.0)
+    observed = float(np.vdot(left, right)) / scale
+    null = np.array([float(np.vdot(left, right[o][:, o])) / scale for o in orders])
+    return _against_null(observed, null)
+
+
+def _u_centred(distances: Array) -> NDArray[np.float32]:
+    n = len(distances)
+    rows = distances.sum(axis=0) / (n - 2)
+    centred = distances - rows - rows[:, None] + distances.sum() / ((n - 1) * (n - 2))
+    np.fill_diagonal(centred, 0)
+    return centred.astype(np.float32)
+
+
+Fitter = Callable[[Array, Array, int], Callable[[Array], Array]]
+
+
+def fit_svr(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
+    """Fit support vectors with a radial kernel, on leading components when features are many."""
+    del seed  # deterministic
+    n_components = min(_SVR_COMPONENTS, len(features) - 1)
+    reduce = None
+    if features.shape[1] > n_components:
+        reduce = PCA(n_components, svd_solver="covariance_eigh", whiten=False)
+        if features.shape[1] > len(features):
+            reduce = PCA(n_components, svd_solver="randomized", random_state=0)
+        features = reduce.fit_transform(features)
+    model = SVR(C=1.0, epsilon=0.1).fit(features, target)
+    return lambda new: model.predict(new if reduce is None else reduce.transform(new))
+
+
+def fit_trees(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
+    """Fit extremely randomised trees."""
+    model = ExtraTreesRegressor(
+        _N_TREES, max_features=0.1, min_samples_leaf=5, random_state=seed, n_jobs=2
+    ).fit(features.astype(np.float32), target)
+    return lambda new: model.predict(new.astype(np.float32))
+
+
+def probe_by_fitting(
+    fit: Fitter,
+    features: Array,
+    confounds: Array,
+    folds: Folds,
+    groups: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> ProbeResult:
+    """Score a probe by cross-fitting and test it prequentially (see the module's docstring)."""
+    seeds = iter(rng.integers(2**31, size=2 * len(folds) * confounds.shape[1]).tolist())
+    everybody = np.arange(len(features))
+    crossed = [(np.setdiff1d(everybody, test), test) for test in folds]
+    predicted = np.empty_like(confounds)
+    for (_, test), part in zip(crossed, _predictions(fit, features, confounds, crossed, seeds)):
+        predicted[test] = part
+    residual = ((confounds - predicted) ** 2).sum(axis=0)
+    r2 = float((1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)).max())
+
+    forward = [(np.concatenate(folds[:i]), folds[i]) for i in range(1, len(folds))]
+    z_scores, weights, null = [], [], []
+    parts = _predictions(fit, features, confounds, forward, seeds)
+    for (train, test), part in zip(forward, parts):
+        p_value, permuted = _fold_test(part, confounds[test], groups[test], rng)
+        z_scores.append(norm.isf(p_value))
+        # A probe trained on more subjects says more: weight by what it saw and by what it judged.
+        weights.append(np.sqrt(len(test) * len(train)))
+        null.append(np.quantile(permuted, 0.95))
+    combined = np.dot(weights, z_scores) / np.linalg.norm(weights)
+    null_r = float(np.mean(null)) / np.sqrt(len(null))
+    return ProbeResult(r2, float(norm.sf(combined)), null_r**2)
+
+
+def _predictions(
+    fit: Fitter,
+    features: Array,
+    confounds: Array,
+    splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    seeds: Iterator[int],
+) -> Iterator[Array]:
+    for train, test in splits:
+        columns = [
+            fit(features[train], column[train], next(seeds))(features[test])
+            for column in confounds.T
+        ]
+        yield np.column_stack(columns)
+
+
+def _fold_test(
+    predicted: Array, observed: Array, groups: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[float, Array]:
+    """Permute the confounds of one fold against its predictions."""
+    left = predicted - predicted.mean(axis=0)
+    right = observed - observed.mean(axis=0)
+    scale = np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=0)
+    scale[scale == 0] = np.inf
+    shuffler = Shuffler(np.unique(groups, return_inverse=True)[1])
+    orders = np.stack([shuffler.draw(rng) for _ in range(_FOLD_PERMUTATIONS)])
+    null = np.max([right[:, c][orders] @ left[:, c] / scale[c] for c in range(len(scale))], axis=0)
+    statistic = float(((left * right).sum(axis=0) / scale).max())
+    exceeding = (null > statistic).sum() + rng.integers((null == statistic).sum() + 1)
+    return (exceeding + 0.5) / (len(null) + 1), null
+
+
+def _against_null(observed: float, null: Array) -> ProbeResult:
+    p_value = (1 + (null >= observed).sum()) / (1 + len(null))
+    return ProbeResult(float(observed), float(p_value), float(np.quantile(null, 0.95)))
