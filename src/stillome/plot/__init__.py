@@ -1,0 +1,1 @@
+"""Figures: each function takes arrays and results, fits nothing, and returns a figure."""
