@@ -85,7 +85,7 @@ def nb_quantile(
     Examples
     --------
     >>> nb_quantile([0.1, 0.5, 0.99], mean=20.0, size=5.0).tolist()
-    [8, 18, 51]
+    [9, 19, 50]
     """
     tail, mean_, size_ = _checked(probability, mean, size, "probability")
     if (tail > 1).any():
@@ -253,7 +253,7 @@ def _search(tail: Floats, upper: NDArray[np.bool_], mean: Floats, size: Floats) 
     tail = np.maximum(tail, _SMALLEST_TAIL)
     target = np.where(upper, -1.0, 1.0) * special.ndtri(tail)
     result = np.empty(tail.shape)
-    open_ = np.arange(len(tail))
+    open_: NDArray[np.intp] = np.arange(len(tail))
     k = _gamma_guess(target, mean, size)
     low, high = np.zeros(len(tail)), np.full(len(tail), np.inf)
     for round_ in range(_MAX_ROUNDS):
@@ -262,10 +262,9 @@ def _search(tail: Floats, upper: NDArray[np.bool_], mean: Floats, size: Floats) 
         if found.all():
             break
         stay = ~found
-        open_, k, tail, upper, mean, size, target = (
-            a[stay] for a in (open_, k, tail, upper, mean, size, target)
-        )
-        low, high, too_high = low[stay], high[stay], too_high[stay]
+        open_, upper, too_high = open_[stay], upper[stay], too_high[stay]
+        k, tail, mean, size, target = (a[stay] for a in (k, tail, mean, size, target))
+        low, high = low[stay], high[stay]
         high = np.where(too_high, np.minimum(high, k - 1), high)
         low = np.where(too_high, low, np.maximum(low, k + 1))
         k = _next_guess(
