@@ -1,75 +1,271 @@
-"""Opening files that others wrote: guarded against what is missing, huge, or not text."""
+"""Guarded opening: sizes limited, archives judged before they are unpacked, text decoded strictly.
 
+Every reader gets its bytes from here, so that a missing file, a folder, a device, a truncated
+archive or one that unpacks to gigabytes is answered once and in the same words everywhere.
+"""
+
+import gzip
 import os
+import stat
+import zipfile
 import zlib
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
 
 from stillome.exceptions import FileError
 
-DEFAULT_LIMIT = 512 * 2**20
+# Larger than any connectome file that is read in one piece; stacks are opened where they stand.
+MAX_BYTES = 512 * 2**20
+MAX_MEMBERS = 100_000
+HEAD_BYTES = 4096
+# A gigabyte of zeros packs 1000:1; honest text and matrices of this size do not.
+_BOMB_BYTES = 32 * 2**20
+_BOMB_RATIO = 300
+_BLOCK = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
 
 
-def read_bytes(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """Return the content of a file, unpacked if it is gzipped.
+@dataclass(frozen=True)
+class Item:
+    """One file to be read: on disk, or a member of an archive.
 
-    Parameters
+    Attributes
     ----------
-    path : path-like
-    limit : int
-        The largest size in bytes, before and after unpacking.
+    label : str
+        What messages call it.
+    path : pathlib.Path
+        The file on disk; for a member, the archive with the member's name behind it.
+    payload : bytes or None
+        The content, where it does not stand on disk by itself.
+    """
+
+    label: str
+    path: Path
+    payload: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name in lower case, without a final ``.gz``."""
+        return self.path.name.lower().removesuffix(".gz")
+
+    def head(self) -> bytes:
+        """Return the first bytes, unpacked if the file is gzipped."""
+        if self.payload is not None:
+            return self.payload[:HEAD_BYTES]
+        raw = _first_bytes(self.path)
+        return _unzipped(raw, self.path, limit=HEAD_BYTES, partial=True) if _is_gzip(raw) else raw
+
+    def data(self) -> bytes:
+        """Return the whole content, unpacked if the file is gzipped; at most `MAX_BYTES`."""
+        return self.payload if self.payload is not None else read_bytes(self.path)
+
+    def text(self) -> str:
+        """Return the content as text; it must be UTF-8."""
+        return decoded(self.data(), self.label)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the content stands on disk as it is, so that it can be opened lazily."""
+        return self.payload is None and not _is_gzip(_first_bytes(self.path, 2))
+
+
+def open_item(path: str | os.PathLike[str]) -> Item:
+    """Return the file at `path`, after making sure that it is one.
+
+    Links are followed (DataLad keeps every file behind one); what they lead to must be a file.
 
     Raises
     ------
     FileError
-        If the file is missing, a folder, empty, damaged, or larger than `limit`.
+        If nothing is there, or a folder, a device, or a link that leads nowhere.
     """
-    path = Path(path)
+    checked = existing_path(path)
+    if checked.is_dir():
+        raise FileError(f"{checked}: a folder, expected a file. Name a file in it.")
+    return Item(str(checked), checked)
+
+
+def existing_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a file or folder stands there."""
     try:
-        if path.is_dir():
-            raise FileError(f"{path}: a folder where a file was expected. Give the file itself.")
-        if path.exists() and not path.is_file():
-            raise FileError(f"{path}: not a regular file. Give a file.")
-        with path.open("rb") as stream:
-            content = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path}: cannot be read ({reason}). Check the path.") from error
-    if content.startswith(_GZIP_MAGIC) and len(content) <= limit:
-        content = _gunzip(content, path, limit)
-    if len(content) > limit:
-        raise FileError(f"{path}: larger than {limit} bytes; this is not what it should be.")
-    if not content:
-        raise FileError(f"{path}: the file is empty. Write it again.")
-    return content
+        checked = Path(path)
+        mode = checked.stat().st_mode
+    except FileNotFoundError as error:
+        if checked.is_symlink():
+            raise FileError(
+                f"{checked}: a link that leads nowhere. Fetch the file first (datalad get)."
+            ) from error
+        raise FileError(f"{checked}: no such file or folder. Check the path.") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(f"{path!r}: cannot be opened ({error}). Check the path.") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FileError(f"{checked}: neither a file nor a folder. Give the file itself.")
+    return checked
 
 
-def read_text(path: str | os.PathLike[str], *, limit: int = DEFAULT_LIMIT) -> str:
-    """Return the content of a UTF-8 text file, without a byte-order mark.
+def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
+    """Read a file whole, unpacking gzip; refuse more than `limit` bytes.
 
     Raises
     ------
     FileError
-        As `read_bytes`, or if the content is not UTF-8 text.
+        If the file cannot be read, is damaged, or is too large.
     """
-    content = read_bytes(path, limit=limit)
     try:
-        text = content.decode("utf-8-sig")
+        size = path.stat().st_size
+        if size > limit:
+            raise FileError(_too_large(path, limit))
+        raw = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    return _unzipped(raw, path, limit=limit) if _is_gzip(raw) else raw
+
+
+def decoded(data: bytes, label: str) -> str:
+    """Decode UTF-8 text, with or without a byte-order mark.
+
+    Raises
+    ------
+    FileError
+        If the bytes are not UTF-8, or hold zero bytes as no text does.
+    """
+    try:
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(
-            f"{path}: not UTF-8 text (byte {error.start}). Save it as UTF-8."
+            f"{label}: not UTF-8 text (byte {error.start}). Re-save it as UTF-8."
         ) from error
-    if "\0" in text:
-        raise FileError(f"{path}: holds null bytes; a binary file where text was expected.")
+    if "\x00" in text:
+        raise FileError(f"{label}: holds zero bytes, so it is not text. Re-save it as UTF-8.")
     return text
 
 
-def _gunzip(content: bytes, path: Path, limit: int) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
+def archive_members(item: Item) -> Iterator[Item]:
+    """Unpack a zip archive in memory, member by member, without trusting it.
+
+    Raises
+    ------
+    FileError
+        If the archive is damaged, encrypted or too large, or a member's name leads outside.
+    """
+    data = item.data()
+    for info, archive in _judged_members(item, data):
+        try:
+            with archive.open(info) as member:
+                payload = member.read(info.file_size + 1)
+        except _ZIP_ERRORS as error:
+            raise FileError(f"{item.label}: damaged archive ({error}). Make it anew.") from error
+        if len(payload) != info.file_size:
+            raise FileError(f"{item.label}: damaged archive ({info.filename} has another size).")
+        yield Item(f"{item.label}/{info.filename}", item.path / info.filename, payload)
+
+
+def member_names(item: Item) -> list[str]:
+    """List the files in a zip archive, after the same judgement as `archive_members`."""
+    return [info.filename for info, _ in _judged_members(item, item.data())]
+
+
+def parse_xml(data: bytes, label: str) -> ElementTree.Element:
+    """Parse XML that defines no entities of its own (they can grow without bound).
+
+    Raises
+    ------
+    FileError
+        If the XML is damaged or defines entities.
+    """
+    if b"<!ENTITY" in data.upper():
+        raise FileError(f"{label}: XML with entities of its own, which is not read. Re-save it.")
     try:
-        unpacked = unpacker.decompress(content, limit + 1)
-    except zlib.error as error:
-        raise FileError(f"{path}: damaged gzip file ({error}). Copy it again.") from error
-    if len(unpacked) <= limit and not unpacker.eof:
-        raise FileError(f"{path}: gzip file ends too early. Copy it again.")
-    return unpacked
+        return ElementTree.fromstring(data)  # entities are refused above
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise FileError(f"{label}: damaged XML ({error}). Make the file anew.") from error
+
+
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    EOFError,
+    RuntimeError,  # encrypted members
+    NotImplementedError,  # compression methods zipfile does not know
+    ValueError,
+    OverflowError,
+)
+
+
+def _judged_members(
+    item: Item, data: bytes
+) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
+    import io
+
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members = archive.infolist()
+    except _ZIP_ERRORS as error:
+        raise FileError(f"{item.label}: damaged archive ({error}). Make it anew.") from error
+    if len(members) > MAX_MEMBERS:
+        raise FileError(f"{item.label}: {len(members)} files in one archive. Unpack it first.")
+    total = sum(info.file_size for info in members)
+    if total > MAX_BYTES or _is_bomb(len(data), total):
+        raise FileError(_too_large(item.path, MAX_BYTES))
+    with archive:
+        for info in members:
+            _check_member(item, info)
+            if not info.is_dir():
+                yield info, archive
+
+
+def _check_member(item: Item, info: zipfile.ZipInfo) -> None:
+    parts = PurePosixPath(info.filename.replace("\\", "/"))
+    outside = parts.is_absolute() or ".." in parts.parts or ":" in info.filename
+    if outside or stat.S_ISLNK(info.external_attr >> 16):
+        raise FileError(
+            f"{item.label}: member {info.filename!r} leads outside the archive. Do not use it."
+        )
+
+
+def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> bytes:
+    """Unpack gzip members one after the other, counting as they come."""
+    import io
+
+    blocks: list[bytes] = []
+    size = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+            while block := stream.read(min(_BLOCK, limit + 1 - size if partial else _BLOCK)):
+                blocks.append(block)
+                size += len(block)
+                if partial and size >= limit:
+                    break
+                if size > limit or _is_bomb(len(raw), size):
+                    raise FileError(_too_large(path, limit))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        if not (partial and isinstance(error, EOFError)):
+            raise FileError(f"{path}: damaged gzip file ({error}). Make it anew.") from error
+    return b"".join(blocks)
+
+
+def _first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(count)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def _is_gzip(raw: bytes) -> bool:
+    return raw.startswith(_GZIP_MAGIC)
+
+
+def _is_bomb(packed: int, unpacked: int) -> bool:
+    return unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * packed
+
+
+def _too_large(path: Path, limit: int) -> str:
+    return (
+        f"{path}: more than {limit // 2**20} MiB in one piece, or packed beyond belief. "
+        "Save large stacks as HDF5, zarr or .npy, which are read where they stand."
+    )

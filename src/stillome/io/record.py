@@ -1,0 +1,126 @@
+"""What was read: the record that users get, and the parts that readers hand over."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """One matrix, or one stack of matrices, as a file holds it: not judged yet.
+
+    Attributes
+    ----------
+    values : array of shape (V, V) or (n, V, V)
+        As written; anything that has a `shape`, a `dtype` and slices like an array.
+    measure : str
+        The file's own word for what was measured (``radius2_count``, ``mean_length``).
+    atlas : str or None
+    regions : tuple of str or None
+        Names of the rows, where the file gives them.
+    subject_ids : tuple of str or None
+        For a stack: whose matrices they are, where the file says so.
+    axis : int
+        The axis of `values` that runs over subjects, for a stack.
+    partial : bool
+        Whether regions without any edge may be left out, as edge lists do.
+    background : bool
+        Whether row and column 0 stand for the background, not for a region.
+    """
+
+    values: Any
+    measure: str = "count"
+    atlas: str | None = None
+    regions: tuple[str, ...] | None = None
+    subject_ids: tuple[str, ...] | None = None
+    axis: int = 0
+    partial: bool = False
+    background: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Everything one file holds, and who wrote it.
+
+    Attributes
+    ----------
+    producer : str
+        A key of `stillome.io.recognise.FORMATS`.
+    holdings : tuple of Holding
+    notes : tuple of str
+        What a user should know about how the file was understood.
+    """
+
+    producer: str
+    holdings: tuple[Holding, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where connectomes came from, as needed to write others in the same format.
+
+    Attributes
+    ----------
+    producer : str
+        A key of `stillome.io.recognise.FORMATS`.
+    files : tuple of str
+        One per subject, or a single one for a stack.
+    atlas : str or None
+    triangle : str
+        ``"symmetric"``, ``"upper"`` or ``"lower"``: how the matrices were stored.
+    """
+
+    producer: str
+    files: tuple[str, ...]
+    atlas: str | None = None
+    triangle: str = "symmetric"
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectomeData:
+    """Connectomes of several subjects, cleaned and in one order of regions.
+
+    Attributes
+    ----------
+    subject_ids : tuple of str
+        Normalised and unique.
+    connectomes : array of shape (n, V, V), or LazyStack of that shape
+        Symmetric, zero diagonal, in the units of `measure`.
+    regions : pandas.DataFrame
+        One row per region with ``name``, and whatever else is known.
+    measure : str
+        The producer's word for what was measured.
+    lengths : array of shape (V, V) or None
+        Mean fibre length over the subjects in mm, 0 where no fibre was found.
+    source : Source
+    warnings : tuple of str
+        Everything a reader of a result must know about how the files were understood.
+    """
+
+    subject_ids: tuple[str, ...]
+    connectomes: Any
+    regions: pd.DataFrame
+    measure: str
+    source: Source
+    lengths: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of subjects, n."""
+        return len(self.subject_ids)
+
+    @property
+    def n_regions(self) -> int:
+        """Number of regions, V."""
+        return int(self.connectomes.shape[1])
+
+    def __repr__(self) -> str:
+        return (
+            f"ConnectomeData({self.n_subjects} subjects, {self.n_regions} regions, "
+            f"{self.measure}, from {self.source.producer})"
+        )
