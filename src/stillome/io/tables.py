@@ -242,6 +242,20 @@ def _select(table: pd.DataFrame, columns: Sequence[str], path: Path) -> pd.DataF
     return table[list(columns)]
 
 
+def to_numbers(column: "pd.Series[str]", path: str | os.PathLike[str]) -> "pd.Series[float]":
+    """Make a column of cells numeric, ``n/a`` missing, or say that it holds something else.
+
+    Raises
+    ------
+    FileError
+        If a cell is neither a finite number nor missing.
+    """
+    numbers = _typed(column)
+    if not pd.api.types.is_numeric_dtype(numbers) or np.isinf(numbers).any():
+        raise FileError(f"{path}: column {column.name!r} holds something that is not a number.")
+    return numbers
+
+
 def _typed(column: "pd.Series[str]") -> "pd.Series[float]":
     """Make a column of text numeric where all of it is, with NaN where it is missing."""
     text = column.mask(column.isin(_ALWAYS_MISSING))
