@@ -1,5 +1,6 @@
 """What FSL writes about motion: eddy, eddy_quad, FLIRT and MCFLIRT."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -13,7 +14,6 @@ from stillome.exceptions import FileError, InputError
 from stillome.io.files import open_item
 from stillome.io.text import parse_numbers, read_text
 from stillome.motion import check_rigid, rotations_to_radians
-from stillome.persistence import read_json
 
 PathLike = str | os.PathLike[str]
 
@@ -118,10 +118,12 @@ def read_eddy_outlier_report(path: PathLike) -> pd.DataFrame:
 
 def read_eddy_quad(path: PathLike) -> EddyQuad:
     """Read eddy_quad's ``qc.json``. Its motion is rounded to 2 decimals: prefer the rms files."""
-    open_item(path)
-    content = read_json(path)
+    try:
+        content = json.loads(read_text(path, limit=_LIMIT))
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path}: cannot be read as JSON ({error}).") from error
     names = ("qc_mot_abs", "qc_mot_rel", "qc_outliers_tot")
-    if not any(name in content for name in names):
+    if not isinstance(content, dict) or not any(name in content for name in names):
         raise FileError(f"{path}: no qc_mot_abs or the like; this is not eddy_quad's qc.json.")
     values = [content.get(name) for name in names]
     for name, value in zip(names, values, strict=True):

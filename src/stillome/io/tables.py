@@ -264,10 +264,13 @@ def _typed(column: "pd.Series[str]") -> "pd.Series[float]":
     if any(_LEADING_ZERO.match(value) for value in known):
         return text
     try:
-        numbers = pd.to_numeric(known).astype(np.float64)
-    except (ValueError, TypeError, OverflowError):
+        numbers = [float(value) for value in known]
+    except ValueError:
         return text
-    return numbers.reindex(column.index).astype(np.float64)
+    # Python reads 1_000 as a number; no table means that.
+    if any("_" in value for value in known):
+        return text
+    return pd.Series(numbers, known.index, dtype=np.float64, name=column.name).reindex(column.index)
 
 
 def _without_codes(table: pd.DataFrame, codes: Sequence[float], path: Path) -> pd.DataFrame:

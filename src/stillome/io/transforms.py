@@ -5,7 +5,6 @@ y = A(x − c) + t + c. They are answered as 4×4 matrices in RAS, as FSL and ni
 """
 
 import os
-import struct
 from typing import Literal
 
 import numpy as np
@@ -14,11 +13,14 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.files import decoded, open_item, read_bytes
 from stillome.io.fsl import checked_rigid
+from stillome.io.mat4 import is_mat4, load_mat4
 from stillome.io.text import parse_numbers
 from stillome.motion import so3_exp
 
 _LIMIT = 2**20
 _TEXT_MAGIC = b"#Insight Transform File"
+# A MAT v4 file starts with 20 bytes of sizes and the name of its first variable.
+_MAT4_NAME_END = 20 + 64
 _FLIP = np.diag([-1.0, -1.0, 1.0])
 _MATRIX_KINDS = ("AffineTransform", "MatrixOffsetTransformBase", "Rigid3DTransform")
 
@@ -33,9 +35,8 @@ def mat_kind(path: str | os.PathLike[str]) -> Literal["flirt", "itk", "matlab", 
         return "matlab"
     if head.startswith(_TEXT_MAGIC):
         return "itk"
-    header = _mat4_header(head)
-    if header is not None:
-        return "itk" if "Transform_" in header[0] else "matlab"
+    if is_mat4(head):
+        return "itk" if b"Transform_" in head[:_MAT4_NAME_END] else "matlab"
     try:
         values = parse_numbers(head.decode("ascii").splitlines(), str(path))
     except (UnicodeDecodeError, FileError):
@@ -124,34 +125,14 @@ def _parse_text(text: str, name: str) -> tuple[str, NDArray[np.float64], NDArray
 
 
 def _parse_mat4(data: bytes, name: str) -> tuple[str, NDArray[np.float64], NDArray[np.float64]]:
-    found: list[tuple[str, NDArray[np.float64]]] = []
-    while data and len(found) < 3:
-        header = _mat4_header(data)
-        if header is None:
-            raise FileError(f"{name}: neither an ITK text transform nor an ANTs .mat.")
-        variable, dtype, count, start = header
-        stop = start + count * dtype.itemsize
-        if count > 64 or stop > len(data):
-            raise FileError(f"{name}: ends too early, or is no ANTs transform.")
-        found.append((variable, np.frombuffer(data[start:stop], dtype=dtype).astype(np.float64)))
-        data = data[stop:]
-    if len(found) != 2 or found[1][0] != "fixed":
+    if not is_mat4(data):
+        raise FileError(f"{name}: neither an ITK text transform nor an ANTs .mat.")
+    variables = load_mat4(data, name)
+    kind = next((variable for variable in variables if "Transform_" in variable), None)
+    if kind is None or variables.keys() != {kind, "fixed"}:
         raise FileError(f"{name}: expected a transform and 'fixed', as ANTs writes them.")
-    return found[0][0], found[0][1], found[1][1]
-
-
-def _mat4_header(data: bytes) -> tuple[str, np.dtype[np.floating], int, int] | None:
-    """Decode the header of a MAT v4 variable: name, dtype, number of values, where they start."""
-    for order, mark in (("<", 0), (">", 1000)):
-        if len(data) < 20:
-            return None
-        kind, rows, columns, imaginary, length = struct.unpack(f"{order}5i", data[:20])
-        known = kind - mark in range(0, 60) and imaginary in (0, 1) and 1 <= length <= 256
-        if not known or min(rows, columns) < 0 or len(data) < 20 + length:
-            continue
-        variable = data[20 : 20 + length].rstrip(b"\0")
-        if not variable.isascii():
-            continue
-        dtype = np.dtype(f"{order}f4" if kind - mark == 10 else f"{order}f8")
-        return variable.decode("ascii"), dtype, rows * columns, 20 + length
-    return None
+    values = [variables[kind], variables["fixed"]]
+    if not all(isinstance(value, np.ndarray) for value in values):
+        raise FileError(f"{name}: text where the numbers of a transform were expected.")
+    parameters, centre = (np.asarray(value, dtype=np.float64).ravel() for value in values)
+    return kind, parameters, centre

@@ -1,0 +1,84 @@
+"""`stillome motion`: how much every subject moved, from whatever files there are."""
+
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stillome.cli.console import heading
+from stillome.cli.console import table as aligned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RotationUnit(StrEnum):
+    """Units in which tools write rotations."""
+
+    rad = "rad"
+    deg = "deg"
+
+
+def motion(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders of eddy, QSIPrep, FLIRT, HCP …; or tables.")
+    ],
+    out: Annotated[Path, typer.Option(help="The table to write; a .json is put beside it.")] = Path(
+        "motion.tsv"
+    ),
+    session: Annotated[
+        str | None,
+        typer.Option("--session", "--event", help="The session, where subjects have several."),
+    ] = None,
+    rotation_unit: Annotated[
+        RotationUnit | None, typer.Option(help="The unit of rotations in parameter files.")
+    ] = None,
+    frames: Annotated[
+        str | None, typer.Option(help="Which transforms are frames, e.g. '*b0*.mat'.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace an earlier table.")] = False,
+    quiet: Annotated[bool, typer.Option(help="Print the name of the table only.")] = False,
+) -> None:
+    """Summarise head motion and residual misalignment, one row per subject.
+
+    Finds what eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep and ABCD write, says which measure
+    each column is, and never mixes the measures of different tools in one column.
+    """
+    from stillome import __version__
+    from stillome.io.motion import read_motion
+    from stillome.io.motion_table import write_motion
+    from stillome.persistence import check_replaceable
+
+    for place in (out, out.with_suffix(".json")):
+        check_replaceable(place, overwrite=overwrite)
+    unit = rotation_unit.value if rotation_unit else None
+    found = read_motion(folders, session=session, rotation_unit=unit, frames=frames)
+    sidecar = write_motion(found, out, version=__version__, overwrite=overwrite)
+    if quiet:
+        print(out)
+        return
+    print(f"{len(found)} subjects, {len(found.attrs['files'])} files about motion.\n")
+    print(heading("What was found"))
+    print(aligned(_printed(found)))
+    print(heading("\nResults"))
+    print(f"  {out}\n  {sidecar}")
+
+
+def _printed(found: "pd.DataFrame") -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "column": list(found.columns),
+            "subjects": [int(found[name].notna().sum()) for name in found],
+            "median": [_short(found[name].median()) for name in found],
+            "largest": [_short(found[name].max()) for name in found],
+            "measure": [found.attrs["measures"][name] for name in found],
+        }
+    )
+
+
+def _short(value: float) -> str:
+    return "n/a" if math.isnan(value) else f"{value:.4g}"
