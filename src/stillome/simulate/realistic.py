@@ -1,6 +1,7 @@
 """Realistic cohorts: what HCP and ABCD look like, with the truth known."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def simulate_cohort(
     n_traits = check_whole(n_traits, "n_traits", at_least=1)
     chosen = REGIMES[check_choice(regime, "regime", tuple(REGIMES))]
     law = MOTION_LAWS[check_choice(motion, "motion", tuple(MOTION_LAWS))]
-    if not isinstance(motion_cost, float | int) or not 0 < motion_cost <= 0.9:
+    if not isinstance(motion_cost, Real) or not 0 < motion_cost <= 0.9:
         raise InputError(f"motion_cost={motion_cost!r}; expected a share above 0, at most 0.9.")
     for_population, for_people, for_scans = generator(random_state).spawn(3)
     regions = load_desikan_killiany()
