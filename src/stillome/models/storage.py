@@ -1,8 +1,9 @@
-"""A fitted model as a folder: ``model.json`` beside ``arrays.safetensors``; nothing is unpickled."""
+"""A fitted model as a folder, `model.json` beside `arrays.safetensors`; nothing is unpickled."""
 
 import hashlib
 import os
 import platform
+from abc import abstractmethod
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as dump_arrays
 
 from stillome.exceptions import FileError, StillomeError
+from stillome.models.base import ConnectomeMethod
 from stillome.persistence import read_json, write_json, written_aside
 
 FORMAT = "stillome-model"
@@ -41,22 +43,21 @@ class StoredModel(NamedTuple):
     state: ModelState
 
 
-class Storable:
-    """Gives an estimator ``save`` and ``load``.
+class Storable(ConnectomeMethod):
+    """A method that can be kept: ``save`` and ``load``.
 
-    The class supplies `_get_state`, what it learned as a `ModelState`, and `_set_state`, its
+    A class supplies `_get_state`, what it learned as a `ModelState`, and `_set_state`, its
     inverse; constructor parameters are kept through ``get_params``. `training_hash_` goes into
     the header when `fit` set it.
     """
 
+    @abstractmethod
     def _get_state(self) -> ModelState:
-        raise NotImplementedError
+        """Return what `fit` learned."""
 
+    @abstractmethod
     def _set_state(self, state: ModelState) -> None:
-        raise NotImplementedError
-
-    def _check_fitted(self) -> None:
-        raise NotImplementedError
+        """Take over what `_get_state` returned; the parameters are set already."""
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the fitted model to a folder.
@@ -77,7 +78,7 @@ class Storable:
             If there is nothing to save yet.
         """
         self._check_fitted()
-        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        parameters = self.get_params(deep=False)
         write_model(
             path,
             StoredModel(type(self).__name__, parameters, self._get_state()),
@@ -151,7 +152,7 @@ def write_model(
         "arrays_sha256": hashlib.sha256(payload).hexdigest(),
         "libraries": library_versions(),
     }
-    with written_aside(path, overwrite=overwrite) as aside:
+    with written_aside(path, overwrite=overwrite, marker=HEADER) as aside:
         aside.mkdir()
         write_json(aside / HEADER, header)
         (aside / ARRAYS).write_bytes(payload)

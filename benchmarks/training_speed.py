@@ -1,0 +1,197 @@
+"""How fast the paper's model trains, beside its floor and a dense comparator, in one run.
+
+Run ``python benchmarks/training_speed.py`` (about ten minutes on two cores), with ``--quick`` for
+fewer repetitions. Times are medians over interleaved rounds, so that a busy machine slows all
+three alike; the comparator, which is far slower, is timed over a few steps and scaled to an epoch.
+
+- ours: `run_epoch` of `stillome.nn.train` with Table 1's sizes, λ = 1, one confound, Adam.
+- floor: the matrix products of one step alone, forward and backward, and the same optimizer step.
+- dense: encoder V²→1024→2×68, five decoder branches, a V²→V² linear layer and exp, Adam.
+"""
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from stillome.edges import edges_to_matrices
+from stillome.models.preparation import NetworkData, Preparation
+from stillome.models.published import PublishedInvVAE
+from stillome.nn.layers import neighbor_mask
+from stillome.nn.module import Architecture, GraphVAEModule, Subjects
+from stillome.nn.train import TrainingPlan, make_optimizer, run_epoch
+from stillome.simulate import simulate_communities
+
+K, R, HIDDEN = 68, 5, 256
+# 480 M parameters with gradients and two moments in float32.
+DENSE_LIMIT_BYTES = 4 * 2**30
+
+
+class Floor:
+    """One training step reduced to its matrix products and the optimizer step."""
+
+    def __init__(self, n_regions: int, batch_size: int) -> None:
+        n_edges = n_regions * (n_regions - 1) // 2
+        shapes = [(n_edges, HIDDEN), (HIDDEN, 2 * K), (R, K + 1, n_regions)]
+        shapes.append((R, n_regions, n_regions))
+        self.weights = [nn.Parameter(0.01 * torch.randn(shape)) for shape in shapes]
+        self.optimizer = torch.optim.Adam(self.weights, lr=1e-5, fused=True)
+        self.inputs = torch.randn(batch_size, n_edges)
+        self.gradient = torch.randn(batch_size, n_regions, n_regions)
+
+    def step(self) -> None:
+        """Multiply forward and backward, and update the weights."""
+        first, second, third, fourth = self.weights
+        self.optimizer.zero_grad()
+        latent = (self.inputs @ first @ second)[:, : K + 1].expand(R, -1, -1)
+        positions = torch.bmm(torch.bmm(latent, third), fourth).permute(1, 2, 0).contiguous()
+        torch.bmm(positions, positions.mT).backward(self.gradient)
+        self.optimizer.step()
+
+
+class Dense(nn.Module):
+    """The comparator: everything V² wide, from plain linear layers."""
+
+    def __init__(self, n_regions: int) -> None:
+        super().__init__()
+        size = n_regions**2
+        self.hidden, self.heads = nn.Linear(size, 1024), nn.Linear(1024, 2 * K)
+        self.branches = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(K + 1, n_regions),
+                nn.Sigmoid(),
+                nn.Linear(n_regions, n_regions),
+                nn.Sigmoid(),
+            )
+            for _ in range(R)
+        )
+        self.out = nn.Linear(size, size)
+
+    def forward(self, matrices: Tensor, confounds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rates (B, V²) and the posterior."""
+        mean, log_variance = self.heads(self.hidden(matrices).relu()).chunk(2, dim=1)
+        latent = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
+        features = torch.cat([latent, confounds], dim=1)
+        outer = sum(p[:, :, None] * p[:, None, :] for p in (b(features) for b in self.branches))
+        return self.out(outer.flatten(1)).exp(), mean, log_variance
+
+
+def dense_step(n_regions: int, subjects: Subjects, batch_size: int) -> Callable[[], None]:
+    model = Dense(n_regions)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-6)
+    chosen = subjects.take(torch.arange(batch_size))
+    matrices = torch.from_numpy(edges_to_matrices(chosen.inputs.numpy())).flatten(1)
+    counts = torch.from_numpy(edges_to_matrices(chosen.counts.numpy())).flatten(1)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        rate, mean, log_variance = model(matrices, chosen.confounds)
+        nll = (rate - counts * (rate + 1e-8).log()).sum(1).mean()
+        kl = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1).mean()
+        pairs = (mean[:, None] - mean[None]).square() / log_variance.exp()[None]
+        (2 * nll + kl + 0.5 * pairs.sum(2).mean()).backward()
+        optimizer.step()
+
+    return step
+
+
+def prepared(n_subjects: int, n_regions: int) -> tuple[Subjects, np.ndarray]:
+    simulated = simulate_communities(n_subjects, n_regions=n_regions, random_state=0)
+    edges = np.asarray(simulated.X, dtype=np.float32)
+    nothing = np.empty((n_subjects, 0))
+    data = NetworkData(edges, simulated.confounds, nothing)
+    return Preparation.fit(data).subjects(data), edges.mean(0)
+
+
+def our_epoch(
+    n_regions: int, subjects: Subjects, mean_counts: np.ndarray, batch_size: int
+) -> Callable[[], None]:
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.from_numpy(neighbor_mask(edges_to_matrices(mean_counts), 32, R))
+    module = GraphVAEModule(Architecture(K, (HIDDEN,), 2, 1, 0), mask, generator)
+    module.start_at(torch.from_numpy(mean_counts).clamp_min(1e-3))
+    plan = TrainingPlan(2e-5, batch_size, max_epochs=1, invariance_weight=1.0)
+    optimizer = make_optimizer(module, plan)
+
+    def epoch() -> None:
+        run_epoch(module, subjects, plan, generator, optimizer)
+
+    return epoch
+
+
+def seconds(action: Callable[[], None], times: int = 1) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        action()
+    return time.perf_counter() - start
+
+
+def measure(n_subjects: int, n_regions: int, batch_size: int, rounds: int) -> dict[str, object]:
+    subjects, mean_counts = prepared(n_subjects, n_regions)
+    steps = -(-n_subjects // batch_size)
+    epoch = our_epoch(n_regions, subjects, mean_counts, batch_size)
+    floor = Floor(n_regions, batch_size)
+    dense_bytes = 16 * n_regions**4
+    dense = dense_step(n_regions, subjects, batch_size) if dense_bytes < DENSE_LIMIT_BYTES else None
+    some = min(steps, 40)
+    times: dict[str, list[float]] = {"ours": [], "floor": [], "dense": []}
+    for turn in range(rounds + 1):
+        ours = seconds(epoch)
+        floor_time = seconds(floor.step, some) * steps / some
+        dense_time = (
+            seconds(dense, 2) * steps / 2 if dense and turn <= max(2, rounds // 2) else None
+        )
+        if turn:  # the first round warms up
+            times["ours"].append(ours)
+            times["floor"].append(floor_time)
+            if dense_time is not None:
+                times["dense"].append(dense_time)
+    medians = {name: statistics.median(t) if t else float("nan") for name, t in times.items()}
+    return {
+        "N": n_subjects,
+        "V": n_regions,
+        "batch": batch_size,
+        "ours s/epoch": medians["ours"],
+        "floor s/epoch": medians["floor"],
+        "dense s/epoch": medians["dense"],
+        "ours/floor": medians["ours"] / medians["floor"],
+        "dense/ours": medians["dense"] / medians["ours"],
+    }
+
+
+def peak_memory_of_fit(n_subjects: int, answer: "multiprocessing.Queue[float]") -> None:
+    """Fit two epochs on `n_subjects` and answer the peak memory of the process in GB."""
+    simulated = simulate_communities(50, random_state=0)
+    rng = np.random.default_rng(0)
+    edges = simulated.X.astype(np.float32)[rng.integers(0, 50, n_subjects)]
+    model = PublishedInvVAE(max_epochs=2, validation_fraction=0.1)
+    model.fit(edges, confounds=rng.random(n_subjects))
+    answer.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    rounds = 3 if parser.parse_args().quick else 7
+    cases = [(1000, 68), (8646, 68), (1000, 148)]
+    rows = [measure(n, v, batch, rounds) for n, v in cases for batch in (32, 256)]
+    table = pd.DataFrame(rows)
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__.split('+')[0]}\n")
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.3g}", na_rep="-"))
+    context = multiprocessing.get_context("spawn")
+    answer: multiprocessing.Queue[float] = context.Queue()
+    process = context.Process(target=peak_memory_of_fit, args=(8646, answer))
+    process.start()
+    print(f"\npeak memory of fit at N = 8646, V = 68: {answer.get():.2f} GB")
+    process.join()
+
+
+if __name__ == "__main__":
+    main()
