@@ -35,7 +35,7 @@ _BLOCK_SUBJECTS = 256
 _TRAIT_MEAN, _TRAIT_SD = 100.0, 15.0
 _EXPLAINED = (0.25, 0.35)
 # In the confounded regime motion and every trait lean on one direction of the latents. With
-# these correlations trait and motion correlate by about 0.65 · 0.85 · √0.3 = 0.3.
+# these correlations trait and motion correlate by about 0.65 · 0.88 · √0.3 = 0.31.
 _MOTION_LEANING, _TRAIT_LEANING = 0.65, 0.88
 
 
@@ -169,7 +169,7 @@ def _motion(
             "rms_mm": rms,
             "translation_mm": 0.8 * rms * np.exp(rng.normal(0.0, 0.15, n_subjects)),
             "rotation_rad": 0.007 * rms * np.exp(rng.normal(0.0, 0.25, n_subjects)),
-            "n_outlier_slices": rng.poisson(12 * rms * rng.gamma(2.0, 0.5, n_subjects)),
+            "n_outlier_slices": rng.poisson(30 * rms * rng.gamma(6.0, 1 / 6, n_subjects)),
         }
     )
 
