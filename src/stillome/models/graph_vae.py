@@ -254,8 +254,9 @@ class GraphVAE(Storable):
             warnings.warn(
                 f"reference={level[worst]:g} lies {gap[worst]:.3g} "
                 f"({gap[worst] / scales.scale[worst]:.2g} standard deviations) outside the "
-                f"training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: the model extrapolates. "
-                "Pass reference=... to decode at a level it has seen.",
+                f"training range {low[worst]:.3g} to {high[worst]:.3g} of confound "
+                f"{worst}: the model extrapolates. Pass reference=... to decode at a "
+                "level it has seen.",
                 StillomeWarning,
                 stacklevel=3,
             )

@@ -1,0 +1,43 @@
+"""The hand-written derivatives against the equations as they read, and against differences."""
+
+import pytest
+import torch
+
+from stillome.nn.equations import latent_space_edges, log_factorial, poisson_log_likelihood
+from stillome.nn.fused import EdgeLayout, EdgeLogRate, PoissonCost
+
+DOUBLE = torch.float64
+
+
+def pieces(n_regions: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(3, n_regions, 2), (2,), (n_regions * (n_regions - 1) // 2,)]
+    drawn = [torch.randn(s, generator=generator, dtype=DOUBLE) for s in shapes]
+    return tuple(values.requires_grad_() for values in drawn)
+
+
+@pytest.mark.parametrize("n_regions", [2, 3, 6])
+def test_log_rates_are_baseline_plus_equation_6(n_regions: int) -> None:
+    positions, weights, baseline = pieces(n_regions)
+    answer = EdgeLogRate.apply(positions, weights, baseline, EdgeLayout(n_regions))
+    torch.testing.assert_close(answer, baseline + latent_space_edges(positions, weights))
+
+
+def test_log_rates_have_the_derivative_of_differences() -> None:
+    layout = EdgeLayout(5)
+    assert torch.autograd.gradcheck(lambda *x: EdgeLogRate.apply(*x, layout), pieces())
+
+
+def test_poisson_cost_is_equation_3_without_its_constant() -> None:
+    log_rate = torch.randn(4, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    counts = torch.tensor([0.0, 1.0, 2.5, 7.0, 40.0, 3.0], dtype=DOUBLE).expand(4, 6)
+    cost = PoissonCost.apply(log_rate, counts) + log_factorial(counts)
+    torch.testing.assert_close(cost, -poisson_log_likelihood(counts, log_rate))
+
+
+def test_poisson_cost_has_the_derivative_of_differences() -> None:
+    log_rate = torch.randn(3, 4, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    counts = torch.arange(12.0, dtype=DOUBLE).view(3, 4)
+    assert torch.autograd.gradcheck(
+        lambda x: PoissonCost.apply(x, counts), log_rate.requires_grad_()
+    )
