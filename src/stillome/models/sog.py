@@ -94,7 +94,8 @@ class SOG(ComponentMethod):
         """
         bound = max(1.0, (1 - self.sparsity) * np.sqrt(residuals.shape[1]))
         loadings, explained = self.loadings_, 0.0
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for sweep in range(1, self.max_iter + 1):
+            self.n_iter_ = sweep
             scores, triangle = np.linalg.qr(residuals @ loadings)
             scores = scores * np.sign(np.diag(triangle))
             loadings = bounded_loadings(residuals.T @ scores, bound)

@@ -1,0 +1,112 @@
+"""What a comparison needs of a cohort, looked up by name and judged once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort import Cohort
+from stillome.evaluate.folds import group_labels
+from stillome.exceptions import ConfoundsError, InputError
+from stillome.validation import check_confounds, check_traits
+
+
+@dataclass(frozen=True)
+class Study:
+    """Traits, confounds and groups of the same subjects, in one order.
+
+    Attributes
+    ----------
+    subject_ids : tuple of str
+    trait_names : tuple of str
+    traits : array of shape (n, T)
+        NaN is missing.
+    confounds : array of shape (n, C)
+    labels : array of shape (n,)
+        Number of the group of each subject.
+    """
+
+    subject_ids: tuple[str, ...]
+    trait_names: tuple[str, ...]
+    traits: NDArray[np.float64]
+    confounds: NDArray[np.float64]
+    labels: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        cohort: Cohort,
+        traits: str | Sequence[str] | None,
+        confounds: str | Sequence[str] | ArrayLike | None,
+        groups: str | ArrayLike | None,
+    ) -> "Study":
+        """Look everything up in a cohort; see `compare_methods` for what the arguments mean."""
+        if not isinstance(cohort, Cohort):
+            raise InputError(f"cohort: a {type(cohort).__name__}; expected a stillome Cohort.")
+        names = _names(traits, cohort.traits, "traits")
+        values = check_traits(_columns(cohort.traits, names, "traits"))
+        if isinstance(groups, str):
+            groups = _group_column(cohort, groups)
+        return cls(
+            tuple(cohort.subject_ids),
+            names,
+            values,
+            _confounds(cohort, confounds),
+            group_labels(groups, cohort.n_subjects),
+        )
+
+    def with_traits_of(self, order: NDArray[np.intp]) -> "Study":
+        """Give subject i the traits of subject ``order[i]``, as a permutation test does."""
+        return replace(self, traits=self.traits[order])
+
+
+def _confounds(
+    cohort: Cohort, confounds: str | Sequence[str] | ArrayLike | None
+) -> NDArray[np.float64]:
+    is_array = not (confounds is None or isinstance(confounds, str) or _is_text(confounds))
+    if is_array:
+        return check_confounds(confounds, n_subjects=cohort.n_subjects)  # type: ignore[arg-type]
+    names = _names(confounds, cohort.motion, "motion")  # type: ignore[arg-type]
+    try:
+        return check_confounds(_columns(cohort.motion, names, "motion"), name=f"motion {[*names]}")
+    except ConfoundsError:
+        raise
+    except InputError as error:
+        raise ConfoundsError(str(error)) from error
+
+
+def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:
+    """Return the columns asked for, or every column that holds numbers."""
+    if isinstance(names, str):
+        names = [names]
+    chosen = tuple(table.select_dtypes("number").columns if names is None else names)
+    missing = [name for name in chosen if name not in table]
+    if missing or not chosen:
+        raise InputError(
+            f"The cohort's {where} have no column {missing[0] if missing else '(of numbers)'!r}; "
+            f"they have {list(table.columns)}."
+        )
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"{where}: a column is named twice in {list(chosen)}.")
+    return chosen
+
+
+def _columns(table: pd.DataFrame, names: Sequence[str], where: str) -> NDArray[np.float64]:
+    try:
+        return table[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {list(names)} are not all numbers ({error}).") from error
+
+
+def _group_column(cohort: Cohort, name: str) -> NDArray[Any]:
+    for table in (cohort.traits, cohort.motion):
+        if name in table:
+            return table[name].to_numpy(dtype=object)
+    raise InputError(f"groups: no column {name!r} among the cohort's traits or motion.")
+
+
+def _is_text(values: Any) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, str) for value in values)
