@@ -196,9 +196,7 @@ _ZIP_ERRORS = (
 )
 
 
-def _judged_members(
-    item: Item, data: bytes
-) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
+def _judged_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
     import io
 
     try:

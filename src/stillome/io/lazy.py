@@ -1,5 +1,6 @@
 """A stack of connectomes that stays in its file and is cleaned where it is looked at."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class LazyStack:
     @property
     def nbytes(self) -> int:
         """How much memory the whole stack would take."""
-        return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -98,9 +99,7 @@ class LazyStack:
     def select(self, subjects: NDArray[np.intp]) -> "LazyStack":
         """Return the stack of some subjects, still in the file."""
         stored = subjects if self._subjects is None else self._subjects[subjects]
-        return LazyStack(
-            self._values, self._axis, self._cleaner, keep=self._keep, subjects=stored
-        )
+        return LazyStack(self._values, self._axis, self._cleaner, keep=self._keep, subjects=stored)
 
     def read(self, positions: NDArray[np.intp], tally: Tally) -> NDArray[Any]:
         """Read and clean the subjects at `positions`; add what was found to `tally`."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,9 @@ def choose(
     found = [h for h in holdings if atlas is None or _same(h.atlas, atlas)]
     if measure is not None:
         exact = [h for h in found if _same(h.measure, measure)]
-        found = exact or [h for h in found if kind_of(h.measure) == measure]
+        named = exact or [h for h in found if kind_of(h.measure) == measure]
+        # A file with a single matrix holds what the user says it holds.
+        found = named or ([replace(found[0], measure=measure)] if len(found) == 1 else [])
     elif len(found) > 1:
         default = [h for h in found if _same(h.measure, _DEFAULT)]
         found = default or _by_kind(found)
@@ -103,7 +106,7 @@ def check_values(matrices: NDArray[Any], labels: Sequence[str]) -> None:
 
 
 def _by_kind(holdings: list[Holding]) -> list[Holding]:
-    """Counts before weights before anything else."""
+    """Keep counts before weights, and weights before anything else."""
     for kind in ("count", "weight"):
         found = [h for h in holdings if kind_of(h.measure) == kind]
         if found:

@@ -1,6 +1,6 @@
 """What was read: the record that users get, and the parts that readers hand over."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,10 @@ class Holding:
         Names of the rows, where the file gives them.
     subject_ids : tuple of str or None
         For a stack: whose matrices they are, where the file says so.
-    axis : int
-        The axis of `values` that runs over subjects, for a stack.
+    axis : int or None
+        For a stack: the axis of `values` that runs over subjects; None if that is to be found.
+    edges : bool
+        Whether `values` are (n, E) edge vectors in an order that only the user knows.
     partial : bool
         Whether regions without any edge may be left out, as edge lists do.
     background : bool
@@ -36,7 +38,8 @@ class Holding:
     atlas: str | None = None
     regions: tuple[str, ...] | None = None
     subject_ids: tuple[str, ...] | None = None
-    axis: int = 0
+    axis: int | None = 0
+    edges: bool = False
     partial: bool = False
     background: bool = False
 
@@ -97,8 +100,10 @@ class ConnectomeData:
     lengths : array of shape (V, V) or None
         Mean fibre length over the subjects in mm, 0 where no fibre was found.
     source : Source
+    notes : tuple of str
+        How the files were understood: triangles mirrored, diagonals emptied.
     warnings : tuple of str
-        Everything a reader of a result must know about how the files were understood.
+        What a reader of a result must know: regions without a fibre, rows left out.
     """
 
     subject_ids: tuple[str, ...]
@@ -107,7 +112,8 @@ class ConnectomeData:
     measure: str
     source: Source
     lengths: NDArray[np.float64] | None = None
-    warnings: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def n_subjects(self) -> int:

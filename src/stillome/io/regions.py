@@ -1,5 +1,6 @@
 """Names of regions: read, compared across tools, and put into one order."""
 
+import functools
 import os
 from collections.abc import Sequence
 from importlib import resources
@@ -16,6 +17,13 @@ _NAME_COLUMNS = ("name", "label", "region", "region_name", "labelname", "roi", "
 _HEMISPHERES = {"left": "lh", "right": "rh", "l": "lh", "r": "rh", "lh": "lh", "rh": "rh"}
 
 
+@functools.cache
+def _dk68() -> pd.DataFrame:
+    with resources.files("stillome.data").joinpath("dk68.tsv").open("r", encoding="utf-8") as file:
+        table = pd.read_csv(file, sep="\t")
+    return table[["name", "hemisphere", "lobe", "x", "y", "z"]]
+
+
 def desikan_killiany() -> pd.DataFrame:
     """Return the 68 cortical regions of Desikan and Killiany in FreeSurfer's order.
 
@@ -26,9 +34,7 @@ def desikan_killiany() -> pd.DataFrame:
     >>> desikan_killiany()["name"].iloc[5]
     'ctx-lh-fusiform'
     """
-    with resources.files("stillome.data").joinpath("dk68.tsv").open("r", encoding="utf-8") as file:
-        table = pd.read_csv(file, sep="\t")
-    return table[["name", "hemisphere", "lobe", "x", "y", "z"]]
+    return _dk68().copy()
 
 
 def canonical(name: str) -> str:
@@ -102,9 +108,7 @@ def described(names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     return described_table, notes
 
 
-def positions_of(
-    wanted: Sequence[str], names: Sequence[str], label: str
-) -> NDArray[np.intp]:
+def positions_of(wanted: Sequence[str], names: Sequence[str], label: str) -> NDArray[np.intp]:
     """Find where in `names` each wanted region stands.
 
     Raises
@@ -159,9 +163,7 @@ def _read_label_file(path: Path) -> pd.DataFrame:
     return pd.DataFrame({"name": [row.strip() for row in rows[column is not None :]]})
 
 
-def _label_table(
-    rows: list[list[str]], header: list[str], column: int, path: Path
-) -> pd.DataFrame:
+def _label_table(rows: list[list[str]], header: list[str], column: int, path: Path) -> pd.DataFrame:
     if any(len(row) != len(header) for row in rows):
         raise FileError(f"{path}: a row has another number of cells than its header. Correct it.")
     table = pd.DataFrame(rows, columns=header).rename(columns={header[column]: "name"})

@@ -1,0 +1,185 @@
+"""`read_connectomes`: whatever a pipeline wrote, as one clean stack with ids and regions."""
+
+import logging
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from stillome.cohort import Cohort
+from stillome.exceptions import FileError, InputError, StillomeWarning
+from stillome.io.files import Item, open_item
+from stillome.io.folders import PathLike, find_items
+from stillome.io.ids import normalise_id, normalise_ids
+from stillome.io.lazy import LazyStack
+from stillome.io.many_files import read_files
+from stillome.io.measures import choose
+from stillome.io.one_stack import read_stack
+from stillome.io.options import Options
+from stillome.io.recognise import read_contents
+from stillome.io.record import ConnectomeData, Contents, Holding, Source
+from stillome.io.regions import read_labels
+
+logger = logging.getLogger(__name__)
+
+
+def read_connectomes(
+    path: PathLike | Sequence[PathLike],
+    *,
+    atlas: str | None = None,
+    measure: str | None = None,
+    labels: PathLike | Sequence[str] | None = None,
+    symmetrize: str | None = None,
+    subjects: PathLike | Sequence[str] | None = None,
+    axis: int | None = None,
+    session: str | None = None,
+    edge_order: str | None = None,
+    lazy: bool | None = None,
+) -> ConnectomeData:
+    r"""Read the connectomes that a pipeline wrote.
+
+    Recognises by content what MRtrix3, QSIPrep, QSIRecon, DSI Studio, Connectome Mapper 3,
+    connectoflow, DIPY, PSC, micapipe, UK Biobank, The Virtual Brain and BIDS derivatives write,
+    stacks in one file (`.npy`, `.npz`, HDF5, netCDF, zarr, MAT), CIFTI, edge lists and wide tables.
+
+    Parameters
+    ----------
+    path : path-like or sequence of path-like
+        A file, a folder, a pattern such as ``"out/sub-*/dwi/*_connectivity.mat"``, or several.
+    atlas, measure : str, optional
+        Which matrix is meant, where files hold several. With `measure` given, values are taken
+        for what the user says they are.
+    labels : path-like, sequence of str, or "dk68", optional
+        Names of the regions; where the files name theirs, those wanted, in the order wanted.
+    symmetrize : {"max", "mean", "upper", "lower"}, optional
+        What to do with matrices that are neither symmetric nor triangular.
+    subjects : path-like or sequence of str, optional
+        Ids for a stack that has none; otherwise the subjects wanted, in the order wanted.
+    axis : int, optional
+        The axis of a stack that runs over subjects.
+    session : str, optional
+        Which session, where subjects have several.
+    edge_order : {"upper", "lower"}, optional
+        How numbered edges run through the matrix, row by row.
+    lazy : bool, optional
+        Whether a stack stays in its file; by default only if it is larger than 2 GiB.
+
+    Returns
+    -------
+    ConnectomeData
+        Symmetric matrices (n, V, V) with zero diagonals, one order of regions for all.
+
+    Raises
+    ------
+    FileError, InputError
+        One sentence that says which file is wrong, how, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "sub-01_connectome.csv").write_text("7,5,0\n0,2,3\n0,0,1\n")
+    >>> data = read_connectomes(folder)
+    >>> data.subject_ids, data.source.producer
+    (('01',), 'MRtrix3')
+    >>> data.connectomes[0].astype(int).tolist()
+    [[0, 5, 0], [5, 0, 3], [0, 3, 0]]
+    """
+    options = Options(
+        atlas=atlas,
+        measure=measure,
+        labels=None if labels is None else read_labels(labels),
+        symmetrize=symmetrize,
+        subjects=None if subjects is None else _read_subjects(subjects),
+        axis=axis,
+        session=session,
+        edge_order=edge_order,
+        lazy=lazy,
+    )
+    data = _read(path, options)
+    if options.subjects is not None:
+        data = select_subjects(data, options.subjects)
+    for note in data.notes:
+        logger.info(note)
+    for warning in data.warnings:
+        warnings.warn(warning, StillomeWarning, stacklevel=2)
+    return data
+
+
+def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> ConnectomeData:
+    """Return some subjects of a record, in the order asked for.
+
+    Raises
+    ------
+    InputError
+        If one of them is not in the record.
+    """
+    ids = normalise_ids(subjects, name="subjects")
+    places = {subject: i for i, subject in enumerate(data.subject_ids)}
+    missing = next((subject for subject in ids if subject not in places), None)
+    if missing is not None:
+        raise InputError(f"subjects: no connectome of {missing!r}. Leave it out of the list.")
+    positions = np.array([places[subject] for subject in ids], dtype=np.intp)
+    if np.array_equal(positions, np.arange(data.n_subjects)):
+        return data
+    stack = data.connectomes
+    chosen = stack.select(positions) if isinstance(stack, LazyStack) else stack[positions]
+    files = data.source.files
+    if len(files) == data.n_subjects:
+        files = tuple(files[i] for i in positions)
+    return replace(
+        data,
+        subject_ids=tuple(ids),
+        connectomes=chosen,
+        source=replace(data.source, files=files),
+    )
+
+
+def _read(path: PathLike | Sequence[PathLike], options: Options) -> ConnectomeData:
+    if isinstance(path, str | os.PathLike) and _is_cohort(path):
+        return _from_cohort(Path(path))
+    items, root = find_items(path)
+    stack = _as_stack(items[0], options) if len(items) == 1 else None
+    if stack is None:
+        return read_files(items, root, options)
+    return read_stack(items[0], *stack, options)
+
+
+def _is_cohort(path: PathLike) -> bool:
+    return (Path(path) / "cohort.json").is_file()
+
+
+def _from_cohort(folder: Path) -> ConnectomeData:
+    cohort = Cohort.load(folder, memory_map=True)
+    return ConnectomeData(
+        tuple(cohort.subject_ids),
+        cohort.connectomes,
+        cohort.regions,
+        "count",
+        Source("stillome cohort", (str(folder),)),
+        cohort.lengths,
+    )
+
+
+def _as_stack(item: Item, options: Options) -> tuple[Contents, Holding] | None:
+    """Return the stack that a single file holds; None if it holds one subject's matrix."""
+    contents = read_contents(item)
+    holding = choose(contents.holdings, item.label, atlas=options.atlas, measure=options.measure)
+    stacked = holding.edges or len(holding.values.shape) == 3
+    return (contents, holding) if stacked and not holding.partial else None
+
+
+def _read_subjects(subjects: PathLike | Sequence[str]) -> list[str]:
+    """Read ids from a list, or from the first column of a file; a header may be there."""
+    if not isinstance(subjects, str | os.PathLike):
+        return [normalise_id(subject) for subject in subjects]
+    lines = [line.strip() for line in open_item(subjects).text().splitlines() if line.strip()]
+    cells = [line.replace(",", "\t").split("\t")[0].strip() for line in lines]
+    if cells and cells[0].lower() in ("participant_id", "subject_id", "subject", "id", "eid"):
+        cells = cells[1:]
+    if not cells:
+        raise FileError(f"{subjects}: no subject ids in it. Give one per line.")
+    return [normalise_id(cell) for cell in cells]

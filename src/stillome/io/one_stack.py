@@ -1,0 +1,188 @@
+"""One file with everybody in it: found, judged by a sample, loaded or left where it stands."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.exceptions import FileError, InputError
+from stillome.io.assemble import Reading, assemble, region_table
+from stillome.io.cleaning import Cleaner, Tally, as_numbers, check_square
+from stillome.io.files import Item
+from stillome.io.ids import normalise_ids
+from stillome.io.lazy import STORAGE_ERRORS, LazyStack
+from stillome.io.lengths import lengths_beside, mean_lengths
+from stillome.io.measures import check_name, check_values
+from stillome.io.options import Options
+from stillome.io.record import ConnectomeData, Contents, Holding, Source
+from stillome.io.regions import positions_of
+from stillome.io.remarks import empty_regions, remarks
+from stillome.io.stacks import axis_of
+
+# Stacks up to this size are loaded and judged whole; larger ones stay in their file.
+LAZY_BYTES = 2 * 2**30
+_SAMPLE = 8
+
+
+def read_stack(
+    item: Item, contents: Contents, holding: Holding, options: Options
+) -> ConnectomeData:
+    """Read or open the stack that was chosen from one file.
+
+    Raises
+    ------
+    FileError
+        If sizes do not fit together, ids are not known, or values cannot be counts.
+    """
+    label = item.label
+    if options.measure is None:
+        check_name(holding.measure, label)
+    stack, ids, regions, notes = open_stack(holding, label, options)
+    if options.measure is None and not holding.edges:
+        _judge_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
+    subject_ids = tuple(normalise_ids(ids, name=label))
+    tally = Tally()
+    connectomes = _loaded(stack, options.lazy, tally)
+    lengths, more = _lengths(contents, holding, label, len(regions), options)
+    return ConnectomeData(
+        subject_ids,
+        connectomes,
+        regions,
+        holding.measure,
+        Source(contents.producer, (label,), holding.atlas, tally.triangle),
+        lengths,
+        (*contents.notes, *notes, *more, *remarks(tally, connectomes[:_SAMPLE])),
+        empty_regions(tally, subject_ids, list(regions["name"])),
+    )
+
+
+def open_stack(
+    holding: Holding, label: str, options: Options
+) -> tuple[LazyStack, tuple[str, ...], pd.DataFrame, tuple[str, ...]]:
+    """Open a stack without loading it.
+
+    Returns
+    -------
+    stack : LazyStack
+    subject_ids : tuple of str
+        As written.
+    regions : pandas.DataFrame
+    notes : tuple of str
+    """
+    values, axis = holding.values, holding.axis if options.axis is None else options.axis
+    if holding.edges:
+        values, axis = _matrices(holding.values, label, options), 0
+    axis = axis_of(tuple(values.shape), axis, label)
+    size = int(values.shape[axis - 1])
+    check_square((size, size), label)
+    ids = _ids(holding.subject_ids, options.subjects, int(values.shape[axis]), label)
+    names = holding.regions if holding.regions and len(holding.regions) == size else None
+    keep, table, notes = _regions(names, size, options.labels, label)
+    cleaner = Cleaner(
+        lambda position: f"{label} ({ids[position]})",
+        regions=list(table["name"]),
+        symmetrize=options.symmetrize,
+        missing_is_zero=options.is_length(holding.measure),
+    )
+    return LazyStack(values, axis, cleaner, keep=keep), ids, table, notes
+
+
+def _judge_sample(holding: Holding, label: str, axis: int) -> None:
+    """Look at the first few subjects, whether they can be counts (E5)."""
+    place: list[slice] = [slice(None)] * 3
+    place[axis] = slice(0, _SAMPLE)
+    try:
+        raw = np.moveaxis(np.asarray(holding.values[tuple(place)]), axis, 0)
+    except STORAGE_ERRORS as error:
+        raise FileError(f"{label}: cannot be read further ({error}). Copy it anew.") from error
+    check_values(as_numbers(raw, label), [label] * len(raw))
+
+
+def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
+    """Read a stack if it fits; otherwise judge its first subjects and leave it in its file."""
+    if lazy or (lazy is None and stack.nbytes > LAZY_BYTES):
+        stack.read(np.arange(min(_SAMPLE, len(stack))), tally)
+        return stack
+    return stack.read(np.arange(len(stack)), tally)
+
+
+def _lengths(
+    contents: Contents, holding: Holding, label: str, n_regions: int, options: Options
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    found = lengths_beside(contents, holding)
+    if found is None:
+        return None, ()
+    try:
+        if len(found.values.shape) == 2:
+            matrices = assemble([Reading(label, "all", found)], options.labels).matrices
+        else:
+            lenient = replace(options, measure="length", symmetrize="max")
+            stack, *_ = open_stack(found, label, lenient)
+            if stack.nbytes > LAZY_BYTES:
+                return None, ("lengths left out: larger than memory should hold.",)
+            matrices = stack[:]
+    except FileError as error:
+        return None, (f"lengths left out: {error}",)
+    return (mean_lengths(matrices), ()) if matrices.shape[1] == n_regions else (None, ())
+
+
+def _ids(
+    known: tuple[str, ...] | None, given: Sequence[str] | None, count: int, label: str
+) -> tuple[str, ...]:
+    if known is not None and len(known) == count:
+        return known
+    if given is None:
+        raise FileError(
+            f"{label}: {count} matrices without subject ids. Pass --subjects with one id for each."
+        )
+    if len(given) != count:
+        raise FileError(f"{label}: {count} matrices, but --subjects has {len(given)} ids.")
+    return tuple(given)
+
+
+def _regions(
+    names: tuple[str, ...] | None, size: int, labels: pd.DataFrame | None, label: str
+) -> tuple[NDArray[np.intp] | None, pd.DataFrame, tuple[str, ...]]:
+    """Choose and order the regions: which rows to keep, their table, and notes."""
+    if labels is None:
+        table, notes = region_table(names, size, None, label)
+        return None, table, notes
+    wanted = list(labels["name"])
+    keep = None
+    extra: tuple[str, ...] = ()
+    if names is not None and list(names) != wanted:
+        keep = positions_of(wanted, names, label)
+    elif names is None and size == len(wanted) + 1:
+        keep = np.arange(1, size)
+        extra = ("row and column 0 left out (unassigned streamlines).",)
+    table, notes = region_table(wanted, size if keep is None else len(keep), labels, label)
+    return keep, table, (*notes, *extra)
+
+
+def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
+    """Build matrices from edge vectors (n, E), in the order the user knows."""
+    array = as_numbers(vectors[...], label)
+    n_edges = array.shape[1]
+    root = int((8 * n_edges + 1) ** 0.5)
+    if root * root != 8 * n_edges + 1:
+        raise FileError(f"{label}: {n_edges} edges is not V(V−1)/2 for any number of regions V.")
+    # The same number of edges fits V regions without a diagonal, or V - 1 with one.
+    with_diagonal = options.labels is not None and len(options.labels) == (root - 1) // 2
+    size = (root - 1) // 2 if with_diagonal else (root + 1) // 2
+    shift = 0 if with_diagonal else 1
+    order = options.edge_order
+    if order is None:
+        raise FileError(
+            f"{label}: {n_edges} edges fit {size} regions, but their order is not known. "
+            "Pass --edge-order upper or lower (row by row)."
+        )
+    if order not in ("upper", "lower"):
+        raise InputError(f"edge_order={order!r}; expected 'upper' or 'lower'.")
+    upper = order == "upper"
+    rows, columns = np.triu_indices(size, shift) if upper else np.tril_indices(size, -shift)
+    matrices = np.zeros((len(array), size, size), dtype=array.dtype)
+    matrices[:, rows, columns] = array
+    return matrices

@@ -1,0 +1,40 @@
+"""What is said about connectomes after they were cleaned."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.io.cleaning import Tally
+
+_LISTED = 5
+_STORED = {
+    "upper": "as upper triangles",
+    "lower": "as lower triangles",
+    "symmetrised": "neither symmetric nor triangular, and symmetrised",
+}
+
+
+def remarks(tally: Tally, sample: NDArray[Any]) -> tuple[str, ...]:
+    """Say what was emptied or mirrored, and whether the values are whole numbers."""
+    notes = []
+    if tally.share_removed > 0:
+        notes.append(f"diagonals emptied ({tally.share_removed:.1%} of all fibres).")
+    stored = {form: n for form, n in tally.triangles.items() if form != "symmetric"}
+    notes.extend(f"{n} matrices were stored {_STORED[form]}." for form, n in stored.items())
+    if sample.dtype.kind == "f" and (sample != np.rint(sample)).any():
+        notes.append("not integer: SIFT2-weighted? Kept as they are.")
+    return tuple(notes)
+
+
+def empty_regions(
+    tally: Tally, subject_ids: Sequence[str], regions: Sequence[str]
+) -> tuple[str, ...]:
+    """Name the regions without any fibre, with the subjects."""
+    found = []
+    for region, positions in sorted(tally.empty_regions.items()):
+        who = ", ".join(subject_ids[i] for i in positions[:_LISTED])
+        more = f" and {len(positions) - _LISTED} more" if len(positions) > _LISTED else ""
+        found.append(f"region {regions[region]!r} has no fibre in {who}{more}.")
+    return tuple(found)

@@ -1,0 +1,151 @@
+"""Named arrays in one file: which of them are connectomes, whose they are, of which regions."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stillome.exceptions import FileError
+from stillome.io.measures import kind_of
+from stillome.io.record import Holding
+
+_SUBJECTS = re.compile(
+    r"(subjects?|participants?|eids?|sub)(_?ids?)?$|(^|_)ids?$|subjectkey$", re.I
+)
+_REGIONS = re.compile(
+    r"(regions?|labels?|rois?|nodes?|parcels?)(_?(names?|labels?))?$|^names?$", re.I
+)
+_MAX_NAMES = 10_000_000
+
+
+def holdings_from(variables: Mapping[str, Any], label: str) -> tuple[Holding, ...]:
+    """Find the connectomes among the arrays of one file.
+
+    Parameters
+    ----------
+    variables : mapping of str to array-like
+        Arrays, open datasets or lists of text, by name.
+
+    Raises
+    ------
+    FileError
+        If there is no matrix among them.
+    """
+    numeric = {name: value for name, value in variables.items() if _is_numeric(value)}
+    chosen = {name: value for name, value in numeric.items() if _is_stack(value)}
+    chosen = chosen or {name: value for name, value in numeric.items() if _is_matrix(value)}
+    chosen = chosen or {name: value for name, value in numeric.items() if _is_edges(value)}
+    if not chosen:
+        shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in numeric.items())
+        raise FileError(
+            f"{label}: no connectomes (n, V, V) among its arrays [{shapes}]. Check the file."
+        )
+    ids = _named(variables, _SUBJECTS, label)
+    regions = _named(variables, _REGIONS, label)
+    return tuple(
+        Holding(
+            value,
+            measure=name if kind_of(name) != "count" or len(chosen) > 1 else "count",
+            regions=_fitting(regions, set(value.shape)),
+            subject_ids=_fitting(ids, set(value.shape)),
+            axis=None,
+            edges=_is_edges(value) and not _is_matrix(value),
+        )
+        for name, value in chosen.items()
+    )
+
+
+def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
+    """Return a list of names as text; None if this is no such list.
+
+    Whole numbers become their digits, bytes are decoded, MATLAB's nested cells are unwrapped.
+    """
+    if isinstance(value, list):
+        return _texts_of_cells(value)
+    if not hasattr(value, "dtype") or math.prod(value.shape) > _MAX_NAMES:
+        return None
+    if sum(length != 1 for length in value.shape) > 1 or value.shape == ():
+        return None
+    if hasattr(value, "asstr") and value.dtype.kind == "O":
+        value = value.asstr(errors="replace")
+    array = np.asarray(value[...]).ravel()
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.rint(array)).all():
+        array = array.astype(np.int64)
+    if array.dtype.kind == "S":
+        return tuple(item.decode("utf-8", errors="replace").strip("\0 ") for item in array)
+    if array.dtype.kind in "UTO" and all(isinstance(item, str) for item in array):
+        return tuple(str(item).strip("\0 ") for item in array)
+    return tuple(str(int(item)) for item in array) if array.dtype.kind in "iu" else None
+
+
+def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:
+    """Find the axis that runs over subjects: the one beside the two equal ones.
+
+    Raises
+    ------
+    FileError
+        If no two axes are equal (E1), or all three are and `axis` is not given.
+    """
+    if axis is not None:
+        axis = axis % 3 if -3 <= axis < 3 else -1
+        rest = [length for i, length in enumerate(shape) if i != axis]
+        if axis < 0 or rest[0] != rest[1]:
+            raise FileError(f"{label}: shape {shape} is not square beside that --axis.")
+        return axis
+    found = [i for i in range(3) if shape[i - 1] == shape[i - 2]]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise FileError(f"{label}: matrix is {shape[1]}×{shape[2]}, expected square.")
+    raise FileError(
+        f"{label}: {shape[0]} subjects and as many regions; which axis is which cannot be told. "
+        "Pass --axis 0, 1 or 2 for the subjects."
+    )
+
+
+def _is_numeric(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "O") in "biuf"
+
+
+def _is_stack(value: Any) -> bool:
+    return len(value.shape) == 3 and min(value.shape) > 0 and len(set(value.shape)) < 3
+
+
+def _is_matrix(value: Any) -> bool:
+    return len(value.shape) == 2 and value.shape[0] == value.shape[1] and value.shape[0] > 1
+
+
+def _is_edges(value: Any) -> bool:
+    if len(value.shape) != 2 or value.shape[0] < 1 or value.shape[1] < 3:
+        return False
+    root = int((8 * value.shape[1] + 1) ** 0.5)
+    return root * root == 8 * value.shape[1] + 1
+
+
+def _named(
+    variables: Mapping[str, Any], pattern: re.Pattern[str], label: str
+) -> list[tuple[str, ...]]:
+    found = [texts_of(value, label) for name, value in variables.items() if pattern.search(name)]
+    return [names for names in found if names]
+
+
+def _fitting(candidates: list[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...] | None:
+    return next((names for names in candidates if len(names) in lengths), None)
+
+
+def _texts_of_cells(cells: list[Any]) -> tuple[str, ...] | None:
+    texts: list[str] = []
+    for cell in cells:
+        value = cell
+        while isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, np.ndarray) and value.size == 1:
+            value = f"{value.item():g}" if value.dtype.kind in "iuf" else str(value.item())
+        if not isinstance(value, str):
+            return None
+        texts.append(value.strip("\0 "))
+    if len(texts) == 1 and "\n" in texts[0]:
+        texts = texts[0].strip("\n").split("\n")
+    return tuple(texts)
