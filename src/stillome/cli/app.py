@@ -15,9 +15,10 @@ from typer.exceptions import TyperException
 
 from stillome.cli.console import complain
 from stillome.cli.demo import demo
+from stillome.cli.motion import motion
 from stillome.exceptions import StillomeError, StillomeWarning
 
-VERBS: tuple[Callable[..., None], ...] = (demo,)
+VERBS: tuple[Callable[..., None], ...] = (demo, motion)
 
 SUCCESS = 0
 OUR_MISTAKE = 1

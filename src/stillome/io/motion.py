@@ -255,6 +255,7 @@ def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:
     subjects = sorted({subject for found in summaries.values() for subject in found})
     table = pd.DataFrame(index=pd.Index(subjects, name="participant_id", dtype=object))
     sources: dict[str, str] = {}
+    left_out: list[str] = []
     for column, meanings in MEASURES.items():
         covered = {
             kind: [s for s in subjects if column in summaries.get(kind, {}).get(s, {})]
@@ -271,12 +272,14 @@ def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:
         logger.info("%s: %s, %d subjects", column, meanings[kind], len(covered[kind]))
         others = {s for which in covered.values() for s in which} - set(covered[kind])
         if others:
-            warnings.warn(
-                f"{column} is taken from {kind}; {len(others)} subjects have it only from another "
-                f"source (e.g. {min(others)!r}) and are left missing, as measures are not mixed.",
-                StillomeWarning,
-                stacklevel=3,
-            )
+            left_out.append(f"{column} ({len(others)} subjects, e.g. {min(others)!r}, not {kind})")
+    if left_out:
+        warnings.warn(
+            "Measures of different tools are not mixed in one column; missing where subjects have "
+            f"another source only: {', '.join(left_out)}.",
+            StillomeWarning,
+            stacklevel=3,
+        )
     table.attrs["sources"] = sources
     table.attrs["measures"] = {name: MEASURES[name][kind] for name, kind in sources.items()}
     return table

@@ -141,15 +141,23 @@ def subject_of(path: Path, root: Path, *, frame: bool = False) -> str:
     for part in reversed(below[:-1]):
         if not _STEP.match(part):
             return part
+    above = _person_above(root)
     stem = path.name.split(".", 1)[0]
-    if len(below) == 1 and not frame and not _STEP.match(stem):
+    in_subjects_folder = above is not None and _SUBJECT.match(above)
+    if not (frame or in_subjects_folder or len(below) > 1 or _STEP.match(stem)):
         return stem
+    if above is None:
+        raise FileError(f"{path}: neither its name nor a folder names a subject. Use sub-<id>.")
+    return above
+
+
+def _person_above(root: Path) -> str | None:
     for folder in (root.absolute(), *root.absolute().parents):
         if marked := _SUBJECT.search(folder.name):
             return marked[1]
         if folder.name and not _STEP.match(folder.name):
             return folder.name
-    raise FileError(f"{path}: neither its name nor a folder names a subject. Use sub-<id>.")
+    return None
 
 
 def _walk(root: Path) -> Iterator[Path]:
