@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.exceptions import InputError
 from stillome.validation import as_numbers, check_connectomes, check_count, n_regions_of
 
+# Beyond the vertices of both cortical surfaces nobody has regions, and no memory holds the edges.
+MAX_REGIONS = 100_000
+
 
 def edge_indices(n_regions: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the two region indices (u, v), u < v, of every edge in storage order.
@@ -26,7 +29,10 @@ def edge_indices(n_regions: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     >>> [index.tolist() for index in edge_indices(3)]
     [[0, 0, 1], [1, 2, 2]]
     """
-    rows, columns = np.triu_indices(check_count(n_regions, "n_regions", minimum=2), k=1)
+    n_regions = check_count(n_regions, "n_regions", minimum=2)
+    if n_regions > MAX_REGIONS:
+        raise InputError(f"n_regions={n_regions}; more than {MAX_REGIONS:,} is no atlas.")
+    rows, columns = np.triu_indices(n_regions, k=1)
     return rows, columns
 
 
