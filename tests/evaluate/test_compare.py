@@ -20,7 +20,7 @@ from stillome.models.sog import SOG
 from stillome.simulate import simulate_cohort
 
 LINEAR = ("combat", "sog", "pca-regression", "edgewise")
-QUICK = {"inv-vae": {"max_epochs": 2}, "gate": {"max_epochs": 2}}
+QUICK = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3, "learning_rate": 1e-2}}
 
 
 def few_regions(simulated, n_regions=12):
@@ -133,17 +133,40 @@ def test_a_failing_method_is_reported_and_the_others_go_on(cohort):
     assert len(result.tests) == 0
 
 
+def test_warnings_become_notes_in_the_table(cohort):
+    methods = {"hasty": SOG(4, tol=0, max_iter=2), "sog": SOG(4)}
+    result = compare_methods(cohort, methods, "trait_1", "rms_mm", cv=2, probe=False)
+    notes = result.summary.set_index("method")["note"]
+    assert "still changed after 2 sweeps" in notes["hasty"]
+    assert notes["sog"] == ""
+    assert (result.summary["status"] == "ok").all()
+
+
+def test_names_and_values_mean_the_same(cohort):
+    families = np.array([f"family-{i // 2}" for i in range(160)], dtype=object)
+    named = with_traits(cohort, trait_1=cohort.traits["trait_1"].to_numpy(), family=families)
+    by_name = compare_methods(
+        named, ["edgewise"], confounds=["rms_mm", "rotation_rad"], groups="family", probe=False
+    )
+    by_value = compare_methods(
+        cohort,
+        ["edgewise"],
+        "trait_1",
+        cohort.motion[["rms_mm", "rotation_rad"]].to_numpy(),
+        groups=families,
+        probe=False,
+    )
+    assert set(by_name.summary["trait"]) == {"trait_1"}
+    assert_allclose(by_name.folds["r"], by_value.folds["r"])
+
+
 def test_permuted_traits_are_not_predicted(cohort):
     """Mean r over 20 permutations through the whole pipeline, every method."""
     rng = np.random.default_rng(0)
     shuffled = with_traits(
         cohort, **{f"t{i}": rng.permutation(cohort.traits["trait_1"]) for i in range(8)}
     )
-    methods = {
-        name: make_method(name, n_components=4, **QUICK.get(name, {}))
-        for name in METHODS
-        if name in LINEAR
-    }
+    methods = {name: make_method(name, n_components=4, **QUICK.get(name, {})) for name in METHODS}
     result = compare_methods(
         shuffled, methods, confounds="rms_mm", cv=3, probe=False, permutations=20
     )

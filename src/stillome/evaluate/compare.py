@@ -33,10 +33,12 @@ class ComparisonResult:
         ``n_train``, ``n_test`` (subjects with the trait), ``leakage_z`` and ``leakage_adjusted``
         (R² of the best probe that reads motion from the test subjects' representation and
         adjusted connectomes), ``fidelity`` (R² against the motion-free connectomes, NaN where
-        these are unknown), ``chosen`` (parameters), ``seconds``, ``error`` (empty if none).
+        these are unknown), ``chosen`` (parameters), ``seconds``, ``error`` and
+        ``note`` (what failed, and what was warned of; empty if nothing).
     summary : pandas.DataFrame
         One row per method and trait: ``r_mean``, ``r_sd``, ``r_min``, ``r_max`` over folds, means
-        of the other figures, ``p_permutation``, ``status`` (``ok`` or ``failed``), ``reason``.
+        of the other figures, ``p_permutation``, ``status`` (``ok`` or ``failed``), ``reason``,
+        ``note``.
     tests : pandas.DataFrame
         Nadeau–Bengio corrected paired tests of each method against the best of each trait and
         against GATE: ``difference`` in r, ``t``, ``df``, ``p_value``, ``p_holm`` (over methods).

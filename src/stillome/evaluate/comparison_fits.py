@@ -1,6 +1,7 @@
 """One method on one fold: the unit of work that a comparison sends out."""
 
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from stillome.evaluate.leakage import probe_scores
 from stillome.evaluate.prediction import Choices, FoldFit, choose, fit_fold
 from stillome.evaluate.probes import Shuffler
 from stillome.evaluate.study import Study
-from stillome.exceptions import InputError, StillomeError
+from stillome.exceptions import InputError, StillomeError, StillomeWarning
 from stillome.models.base import ConnectomeMethod
 
 # What a method may run into on data that are valid in themselves; programming errors pass.
@@ -71,17 +72,19 @@ def run_task(
     permuted = study.with_traits_of(task.order)
     fold, shared = task.fold, dict[str, Any]()
     correlations = [float("nan")] * len(study.trait_names)
-    try:
-        chosen = choose(task.method, task.choices, X, permuted, fold.train, random_state)
-        method = clone(task.method).set_params(**chosen)
-        fit = fit_fold(method, X, permuted.traits, study.confounds, fold.train, fold.test)
-        correlations = fit.correlations()
-        shared["chosen"] = ", ".join(f"{name}={value}" for name, value in chosen.items())
-        if task.permutation == 0:
-            shared |= _quality(fit, X, truth, study.confounds, fold.test, probe, random_state)
-        shared["error"] = ""
-    except FAILURES as failure:
-        shared["error"] = f"{type(failure).__name__}: {failure}"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StillomeWarning)
+        try:
+            chosen = choose(task.method, task.choices, X, permuted, fold.train, random_state)
+            method = clone(task.method).set_params(**chosen)
+            fit = fit_fold(method, X, permuted.traits, study.confounds, fold.train, fold.test)
+            correlations = fit.correlations()
+            shared["chosen"] = ", ".join(f"{name}={value}" for name, value in chosen.items())
+            if task.permutation == 0:
+                shared |= _quality(fit, X, truth, study.confounds, fold.test, probe, random_state)
+        except FAILURES as failure:
+            shared["error"] = f"{type(failure).__name__}: {failure}"
+    shared["note"] = _own_warnings(caught)
     seconds = time.perf_counter() - start
     trait_known = ~np.isnan(permuted.traits)
     return [
@@ -99,10 +102,22 @@ def run_task(
             "fidelity": float("nan"),
             "chosen": "",
             "seconds": seconds,
+            "error": "",
         }
         | shared
         for column, trait in enumerate(study.trait_names)
     ]
+
+
+def _own_warnings(caught: list[warnings.WarningMessage]) -> str:
+    """Return what stillome warned of, as text for the table; pass on everybody else's."""
+    own = []
+    for item in caught:
+        if issubclass(item.category, StillomeWarning):
+            own.append(str(item.message))
+        else:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
+    return " ".join(dict.fromkeys(own))
 
 
 def _quality(

@@ -74,6 +74,7 @@ def _summary_row(
         "seconds": rows["seconds"].mean(),
         "status": "failed" if errors else "ok",
         "reason": errors[0] if errors else "",
+        "note": next((note for note in rows["note"] if note), ""),
     }
 
 
