@@ -148,6 +148,7 @@ class GraphVAE(Storable):
         Confounds are not looked at: the paper's encoder never sees them.
         """
         edges = self._new_edges(X)
+        self._judge_unused(confounds, len(edges))
         mean, log_variance = self.network_.posterior(edges)
         return (mean, np.exp(0.5 * log_variance)) if return_std else mean
 
@@ -180,10 +181,11 @@ class GraphVAE(Storable):
             that still.
         """
         connectomes = self._new_connectomes(X)
+        self._judge_unused(confounds, len(connectomes))
         c = None
-        if self.conditional:
+        if self.n_confounds_:
             level = self._reference(reference)
-            if reference is None:
+            if self.conditional and reference is None:
                 self._warn_if_far(level)
             c = np.tile(level, (len(connectomes), 1))
         return self._decode(connectomes, c)
@@ -191,6 +193,7 @@ class GraphVAE(Storable):
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return trait predictions z'β + b in the users' units: (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X)
+        self._judge_unused(confounds, len(edges))
         if not self.network_.architecture.n_traits:
             raise InputError(
                 f"This {type(self).__name__} was fitted without traits. Pass y to fit to predict."
@@ -238,7 +241,13 @@ class GraphVAE(Storable):
         self, connectomes: NDArray[Any], confounds: NDArray[np.float64] | None
     ) -> NDArray[Any]:
         mean, _ = self.network_.posterior(matrices_to_edges(connectomes, check=False))
-        return shaped_like(self.network_.rates(mean, confounds), connectomes)
+        used = confounds if self.conditional else None
+        return shaped_like(self.network_.rates(mean, used), connectomes)
+
+    def _judge_unused(self, confounds: ArrayLike | None, n_subjects: int) -> None:
+        """Refuse confounds of other subjects or another kind even where they are not needed."""
+        if confounds is not None and self.n_confounds_:
+            self._new_confounds(confounds, n_subjects, allow_missing=True)
 
     def _shaped_traits(self, traits: NDArray[np.float64]) -> NDArray[np.float64]:
         return traits[:, 0] if self._one_trait else traits
