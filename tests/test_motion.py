@@ -13,7 +13,6 @@ from stillome.motion import (
     parameters_to_transforms,
     residual_misalignment,
     rigid_displacements,
-    rotations_to_radians,
     so3_exp,
     so3_log,
 )
@@ -160,13 +159,3 @@ def test_framewise_displacement_by_hand():
     assert found[1:] == pytest.approx([2.5, 1.5])
     assert framewise_displacement(parameters, radius_mm=80)[1] == pytest.approx(2.8)
     assert framewise_displacement(np.empty((0, 6))).shape == (0,)
-
-
-def test_rotations_that_look_like_degrees_are_asked_about():
-    with pytest.raises(InputError, match=r"a\.par: rotations up to 2\.1; looks like degrees"):
-        rotations_to_radians([0.1, -2.1, np.nan], name="a.par")
-    assert rotations_to_radians([2.1], unit="rad").tolist() == [2.1]
-    assert rotations_to_radians([90], unit="deg") == pytest.approx([np.pi / 2])
-    assert rotations_to_radians([]).shape == (0,)
-    with pytest.raises(InputError, match="rotation_unit='grad'"):
-        rotations_to_radians([0.1], unit="grad")

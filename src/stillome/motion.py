@@ -15,8 +15,6 @@ from stillome.exceptions import InputError
 
 # Matrices are written with six or more decimals; a scanner drifts by less than this.
 _RIGID_TOLERANCE = 1e-3
-# A head coil leaves no room for 0.5 rad (29°): such numbers are degrees.
-_LARGEST_ROTATION_RAD = 0.5
 _RADIUS_MM = 50.0
 
 
@@ -86,14 +84,7 @@ def so3_log(rotations: ArrayLike) -> NDArray[np.float64]:
     # Row k of q is the quaternion (x, y, z, w) times four times its part k.
     q = np.empty((*r.shape[:-2], 4, 4))
     q[..., :3, :3] = r + np.swapaxes(r, -1, -2)
-    vee = np.stack(
-        [
-            r[..., 2, 1] - r[..., 1, 2],
-            r[..., 0, 2] - r[..., 2, 0],
-            r[..., 1, 0] - r[..., 0, 1],
-        ],
-        axis=-1,
-    )
+    vee = (r - np.swapaxes(r, -1, -2))[..., [2, 0, 1], [1, 2, 0]]
     q[..., :3, 3] = q[..., 3, :3] = vee
     q[..., range(3), range(3)] = 1 + 2 * diagonal - trace[..., None]
     q[..., 3, 3] = 1 + trace
@@ -165,6 +156,11 @@ def rigid_displacements(
         Rigid transforms; a frame that holds NaN is missing and gives NaN in both.
     name : str, default="transform"
         The file, for the message.
+
+    Examples
+    --------
+    >>> rigid_displacements(np.eye(4)[None])
+    (array([0.]), array([0.]))
     """
     frames = check_rigid(transforms, name=name).reshape(-1, 4, 4)
     missing = np.isnan(frames).any(axis=(1, 2))
@@ -218,7 +214,7 @@ def parameters_to_transforms(parameters: ArrayLike) -> NDArray[np.float64]:
 def framewise_displacement(
     parameters: ArrayLike, *, radius_mm: float = _RADIUS_MM
 ) -> NDArray[np.float64]:
-    """Return Power's framewise displacement in mm, shape (n,); the first frame has none (NaN).
+    """Return Power's framewise displacement in mm, shape (n,); the first is NaN.
 
     Parameters
     ----------
@@ -260,42 +256,6 @@ def mean_of_known(values: ArrayLike) -> float:
     array = np.asarray(values, dtype=np.float64)
     known = array[~np.isnan(array)]
     return float(known.mean()) if known.size else float("nan")
-
-
-def rotations_to_radians(
-    angles: ArrayLike, *, unit: str | None = None, name: str = "motion"
-) -> NDArray[np.float64]:
-    """Return angles in radians, refusing to guess when they look like degrees.
-
-    Parameters
-    ----------
-    angles : array-like
-    unit : {"rad", "deg"}, optional
-        The unit they are in. By default radians, unless they are too large for a head (E11).
-    name : str, default="motion"
-        The file, for the message.
-
-    Examples
-    --------
-    >>> rotations_to_radians([180.0], unit="deg")
-    array([3.14159265])
-    >>> rotations_to_radians([2.1], name="run.par")
-    Traceback (most recent call last):
-    ...
-    stillome.exceptions.InputError: run.par: rotations up to 2.1; looks like degrees.
-    Pass --rotation-unit.
-    """
-    if unit not in (None, "rad", "deg"):
-        raise InputError(f"rotation_unit={unit!r}; expected 'rad' or 'deg'.")
-    array = np.asarray(angles, dtype=np.float64)
-    if unit == "deg":
-        return np.asarray(np.deg2rad(array), dtype=np.float64)
-    largest = np.abs(array[~np.isnan(array)]).max(initial=0.0)
-    if unit is None and largest > _LARGEST_ROTATION_RAD:
-        raise InputError(
-            f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass --rotation-unit."
-        )
-    return array
 
 
 def _as_floats(values: ArrayLike, tail: tuple[int, ...], name: str) -> NDArray[np.float64]:

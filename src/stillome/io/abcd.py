@@ -8,8 +8,8 @@ import pandas as pd
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.delimited import read_cells
+from stillome.io.rotation_units import rotations_to_radians
 from stillome.io.tables import read_table
-from stillome.motion import rotations_to_radians
 
 logger = logging.getLogger(__name__)
 

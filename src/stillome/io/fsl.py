@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.files import open_item
+from stillome.io.rotation_units import rotations_to_radians
 from stillome.io.text import parse_numbers, read_text
-from stillome.motion import check_rigid, rotations_to_radians
+from stillome.motion import check_rigid
 
 PathLike = str | os.PathLike[str]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.delimited import read_cells
+from stillome.io.rotation_units import rotations_to_radians
 from stillome.io.tables import read_table, to_numbers
-from stillome.motion import rotations_to_radians
 
 PARAMETERS = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
 FRAMEWISE = "framewise_displacement"

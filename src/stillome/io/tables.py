@@ -16,7 +16,7 @@ import pandas as pd
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.delimited import read_cells
-from stillome.io.ids import normalise_ids
+from stillome.io.ids import ids_in_common, normalise_ids
 
 ID_COLUMNS = (
     "participant_id",
@@ -166,13 +166,12 @@ def _tables_of(path: Path) -> list[Path]:
 
 
 def _join(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
-    common = left.index.intersection(right.index)
-    if common.empty:
-        raise InputError(
-            f"No ids in common: {left.attrs.get('source', 'tables so far')} e.g. "
-            f"{next(iter(left.index), None)!r}, {right.attrs['source']} e.g. "
-            f"{next(iter(right.index), None)!r}."
-        )
+    common = ids_in_common(
+        list(left.index),
+        list(right.index),
+        left_name=str(left.attrs.get("source", "tables so far")),
+        right_name=right.attrs["source"],
+    )
     for name in left.columns.intersection(right.columns):
         ours, theirs = left.loc[common, name], right.loc[common, name]
         if not ((ours == theirs) | ours.isna() | theirs.isna()).all():
