@@ -8,7 +8,7 @@ from dask.distributed import Client, LocalCluster
 from numpy.testing import assert_allclose
 
 from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
+from stillome.edges import edges_to_matrices, matrices_to_edges
 from stillome.evaluate.compare import compare_methods
 from stillome.evaluate.prediction import predict_trait, residualised_traits
 from stillome.evaluate.statistics import pearson_r
@@ -76,20 +76,29 @@ def test_one_row_per_method_trait_and_fold(cohort):
     assert_allclose(summary["r_sd"], by_hand.std().loc[summary.index])
 
 
-def test_leakage_and_fidelity_stand_beside_the_correlation(study):
-    cohort, motion_free = study
-    methods = {
-        "pca-regression": PCARegression(6),
-        "edgewise": EdgewiseRegression(6),
-        "sog": SOG(6),
-    }
-    result = compare_methods(cohort, methods, "trait_1", "rms_mm", motion_free=motion_free, cv=2)
+def test_leakage_stands_beside_the_correlation(cohort):
+    methods = {"pca-regression": PCARegression(6), "edgewise": EdgewiseRegression(6)}
+    result = compare_methods(cohort, methods, "trait_1", "rms_mm", cv=2)
     found = result.summary.set_index("method")
-    # The components of raw connectomes hold motion, those of residuals do not; and what is
-    # adjusted edge by edge is nearer to the truth than six components of it.
+    # The components of raw connectomes hold motion, those of residuals do not.
     assert found.loc["pca-regression", "leakage_z"] > 0.2 > found.loc["edgewise", "leakage_z"]
-    assert found.loc["edgewise", "fidelity"] > found.loc["sog", "fidelity"]
     assert np.isfinite(found["leakage_adjusted"]).all()
+
+
+def test_fidelity_is_measured_where_the_truth_is_known(study):
+    cohort, motion_free = study
+    methods = {"sog": SOG(6), "edgewise": EdgewiseRegression(6)}
+    found = [
+        compare_methods(
+            cohort, methods, "trait_1", "rms_mm", motion_free=truth, probe=False
+        ).summary.set_index("method")["fidelity"]
+        for truth in (motion_free, matrices_to_edges(motion_free))
+    ]
+    assert_allclose(found[0], found[1])
+    # What is adjusted edge by edge is nearer to the truth than six components of it.
+    assert 1 > found[0]["edgewise"] > found[0]["sog"]
+    with pytest.raises(InputError, match="motion_free"):
+        compare_methods(cohort, methods, motion_free=motion_free[:5])
 
 
 def test_tests_are_nadeau_bengio_with_holm(cohort):
@@ -313,6 +322,14 @@ def test_what_cannot_be_compared_is_named(cohort):
         compare_methods(cohort, ["sog"], choices={"gate": {"n_components": [3]}})
     with pytest.raises(InputError, match="permutations=-1"):
         compare_methods(cohort, ["sog"], permutations=-1)
+    with pytest.raises(InputError, match="expected the names of columns"):
+        compare_methods(cohort, ["sog"], traits=[1, 2])
+    with pytest.raises(InputError, match="methods: 3"):
+        compare_methods(cohort, 3)
+    with pytest.raises(InputError, match="repeats='two'"):
+        compare_methods(cohort, ["sog"], repeats="two")
+    with pytest.raises(InputError, match="a dict; expected a name or a method"):
+        predict_trait(cohort, "trait_1", {})
     with pytest.raises(InputError, match="groups"):
         compare_methods(cohort, ["sog"], groups=["a", "b"])
     with pytest.raises(InputError, match="expected a stillome Cohort"):

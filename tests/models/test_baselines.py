@@ -129,7 +129,7 @@ def test_sparse_sog_is_one_component_after_another(data):
     bound = 0.6 * np.sqrt(X.shape[1])
     for k in range(4):
         u = dense.loadings_[:, k]
-        for _ in range(3000):
+        for _ in range(1000):
             s = left @ u / np.linalg.norm(left @ u)
             u = bounded_by_bisection(left.T @ s, bound)
         same_up_to_sign(model.loadings_[:, [k]], u[:, None], atol=1e-4)

@@ -154,6 +154,10 @@ def _known_methods(
 ) -> dict[str, ConnectomeMethod]:
     if isinstance(methods, Mapping):
         known = dict(methods)
+    elif methods is not None and (
+        not isinstance(methods, Sequence) or not all(isinstance(name, str) for name in methods)
+    ):
+        raise InputError(f"methods: {methods!r}; expected names, or a mapping of name to method.")
     else:
         names = (
             [methods] if isinstance(methods, str) else list(METHODS if methods is None else methods)

@@ -15,8 +15,9 @@ from stillome.evaluate.leakage import probe_scores
 from stillome.evaluate.prediction import Choices, FoldFit, choose, fit_fold
 from stillome.evaluate.probes import Shuffler
 from stillome.evaluate.study import Study
-from stillome.exceptions import InputError, StillomeError, StillomeWarning
+from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.models.base import ConnectomeMethod
+from stillome.validation import check_count
 
 # What a method may run into on data that are valid in themselves; programming errors pass.
 FAILURES = (StillomeError, ValueError, RuntimeError, ArithmeticError)
@@ -44,8 +45,7 @@ def make_tasks(
     random_state: int,
 ) -> list[Task]:
     """List every method on every fold, first as the cohort is, then with shuffled traits."""
-    if permutations < 0:
-        raise InputError(f"permutations={permutations}; expected 0 or more.")
+    permutations = check_count(permutations, "permutations")
     n = len(study.subject_ids)
     folds = make_folds(n, cv=cv, repeats=repeats, groups=study.labels, random_state=random_state)
     rng = np.random.default_rng(random_state)

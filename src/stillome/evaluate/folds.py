@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 
 from stillome.exceptions import InputError
+from stillome.validation import check_count, check_random_state
 
 
 class Fold(NamedTuple):
@@ -64,15 +65,14 @@ def make_folds(
     Examples
     --------
     >>> [fold.test.tolist() for fold in make_folds(4, cv=2, groups=["a", "b", "a", "b"])]
-    [[0, 2], [1, 3]]
+    [[1, 3], [0, 2]]
     """
     labels = group_labels(groups, n_subjects)
     n_groups = len(np.unique(labels))
-    if not isinstance(cv, int | np.integer) or not 2 <= cv <= n_groups:
+    if check_count(cv, "cv", minimum=2) > n_groups:
         raise InputError(f"cv={cv!r} with {n_groups} subjects or groups; expected 2 to {n_groups}.")
-    if not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise InputError(f"repeats={repeats!r}; expected a whole number ≥ 1.")
-    seeds = np.random.default_rng(random_state).integers(2**31, size=repeats)
+    repeats = check_count(repeats, "repeats", minimum=1)
+    seeds = check_random_state(random_state).integers(2**31, size=repeats)
     return [
         Fold(repeat, fold, train, test)
         for repeat, seed in enumerate(seeds.tolist())

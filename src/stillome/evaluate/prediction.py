@@ -176,6 +176,8 @@ def predict_trait(
     """
     study = Study.of(cohort, [trait], confounds, groups)
     model = make_method(method) if isinstance(method, str) else method
+    if not isinstance(model, ConnectomeMethod):
+        raise InputError(f"method: a {type(method).__name__}; expected a name or a method.")
     check_choices(model, choices or {})
     folds = make_folds(
         cohort.n_subjects, cv=cv, repeats=repeats, groups=study.labels, random_state=random_state

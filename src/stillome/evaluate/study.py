@@ -82,6 +82,8 @@ def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -
     """Return the columns asked for, or every column that holds numbers."""
     if isinstance(names, str):
         names = [names]
+    if names is not None and not _is_text(names):
+        raise InputError(f"{where}: {names!r}; expected the names of columns.")
     chosen = tuple(table.select_dtypes("number").columns if names is None else names)
     missing = [name for name in chosen if name not in table]
     if missing or not chosen:

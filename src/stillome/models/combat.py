@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 
 from stillome.exceptions import FitError, InputError
 from stillome.models.components import ComponentMethod, principal_components
+from stillome.validation import check_count
 
 SMALLEST_BATCH = 10
 
@@ -104,10 +105,9 @@ class ComBat(ComponentMethod):
     ) -> NDArray[np.float64]:
         model_type = _combat_model()
         motion, kept = self._split(confounds)
-        if not isinstance(self.n_batches, int | np.integer) or self.n_batches < 2:
-            raise InputError(f"n_batches={self.n_batches!r}; expected a whole number ≥ 2.")
+        n_batches = check_count(self.n_batches, "n_batches", minimum=2)
         possible = max(2, len(log_edges) // SMALLEST_BATCH)
-        self.quantiles_ = MotionQuantiles(motion, min(self.n_batches, possible))
+        self.quantiles_ = MotionQuantiles(motion, min(n_batches, possible))
         batches = self.quantiles_.batches(motion)
         if len(self.quantiles_.cutoffs) == 0 or np.bincount(batches).min() < 2:
             raise FitError(

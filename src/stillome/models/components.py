@@ -11,6 +11,7 @@ from stillome.edges import matrices_to_edges, shaped_like
 from stillome.exceptions import InputError, NotFittedError
 from stillome.models.base import ConnectomeMethod
 from stillome.models.traits import TraitRegression
+from stillome.validation import check_count
 
 
 def principal_components(values: NDArray[np.float64], n_components: int) -> PCA:
@@ -52,8 +53,7 @@ class ComponentMethod(ConnectomeMethod):
         """
         data = self._training_data(X, y, confounds)
         assert data.confounds is not None  # `_training_data` insists on them
-        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
-            raise InputError(f"n_components={self.n_components!r}; expected a whole number ≥ 1.")
+        check_count(self.n_components, "n_components", minimum=1)
         scores = self._fit_components(np.log1p(data.edges), data.confounds)
         self.n_components_ = scores.shape[1]
         self._fit_traits(scores, data.confounds, data.traits)

@@ -64,7 +64,7 @@ def make_method(name: str, **parameters: Any) -> ConnectomeMethod:
     >>> make_method("edgewise", n_components=10)
     EdgewiseRegression(n_components=10)
     """
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise InputError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")
     method = METHODS[name]()
     unknown = sorted(set(parameters) - set(method.get_params()))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.models.components import ComponentMethod, principal_components
 from stillome.models.confound_regression import ConfoundRegression
+from stillome.validation import check_count
 
 
 class SOG(ComponentMethod):
@@ -73,8 +74,9 @@ class SOG(ComponentMethod):
     def _fit_components(
         self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        if not 0 <= self.sparsity < 1:
+        if not isinstance(self.sparsity, int | float) or not 0 <= self.sparsity < 1:
             raise InputError(f"sparsity={self.sparsity!r}; expected at least 0 and below 1.")
+        check_count(self.max_iter, "max_iter", minimum=1)
         n_components = self._n_components_for(*log_edges.shape, n_removed=confounds.shape[1])
         self.motion_effect_ = ConfoundRegression.fit(confounds, log_edges)
         residuals = self.motion_effect_.residuals(log_edges, confounds)
