@@ -116,10 +116,10 @@ def write_npz(path: Path, holding: Holding) -> None:
 
 
 def _single(array: NDArray[Any], item: Item) -> Contents:
-    """Tell connectoflow from DIPY: the folder's name, or whole numbers of 64 bits."""
+    """Tell connectoflow (by its folder) from DIPY (64-bit whole numbers, or an empty row 0)."""
     if item.path.parent.name == "Compute_Connectivity":
         return Contents(CONNECTOFLOW, (Holding(array, measure=measure_of(item.name)),))
-    if array.dtype == np.int64:
+    if array.dtype == np.int64 or not (array[0].any() or array[:, 0].any()):
         note = (
             "row and column 0 left out as the background (DIPY counts it); give --labels with "
             "one name per row if row 0 is a region."

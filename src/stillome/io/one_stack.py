@@ -27,6 +27,17 @@ LAZY_BYTES = 2 * 2**30
 _SAMPLE = 8
 
 
+class UnnamedSubjectsError(FileError):
+    """A stack does not say whose matrices it holds; `count` is how many there are."""
+
+    def __init__(self, label: str, count: int) -> None:
+        super().__init__(
+            f"{label}: {count} matrices without subject ids. "
+            "Pass --subjects with one id for each."
+        )
+        self.count = count
+
+
 def read_stack(
     item: Item, contents: Contents, holding: Holding, options: Options
 ) -> ConnectomeData:
@@ -115,6 +126,8 @@ def _lengths(
     found = lengths_beside(contents, holding)
     if found is None:
         return None, ()
+    if options.lazy and len(found.values.shape) == 3:
+        return None, ("lengths are there too, not looked at.",)
     try:
         if len(found.values.shape) == 2:
             matrices = assemble([Reading(label, "all", found)], options.labels).matrices
@@ -135,9 +148,7 @@ def _ids(
     if known is not None and len(known) == count:
         return known
     if given is None:
-        raise FileError(
-            f"{label}: {count} matrices without subject ids. Pass --subjects with one id for each."
-        )
+        raise UnnamedSubjectsError(label, count)
     if len(given) != count:
         raise FileError(f"{label}: {count} matrices, but --subjects has {len(given)} ids.")
     return tuple(given)

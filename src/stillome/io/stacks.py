@@ -35,7 +35,9 @@ def holdings_from(variables: Mapping[str, Any], label: str) -> tuple[Holding, ..
     """
     numeric = {name: value for name, value in variables.items() if _is_numeric(value)}
     chosen = {name: value for name, value in numeric.items() if _is_stack(value)}
-    chosen = chosen or {name: value for name, value in numeric.items() if _is_matrix(value)}
+    matrices = {name: value for name, value in numeric.items() if _is_matrix(value)}
+    lengths = {name: value for name, value in matrices.items() if kind_of(name) == "length"}
+    chosen = {**chosen, **lengths} if chosen else matrices
     chosen = chosen or {name: value for name, value in numeric.items() if _is_edges(value)}
     if not chosen:
         shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in numeric.items())

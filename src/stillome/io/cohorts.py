@@ -1,0 +1,220 @@
+"""`read_cohort`: connectomes, motion and traits of the same subjects, and who was left out."""
+
+import logging
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort import Cohort
+from stillome.exceptions import FileError, InputError, StillomeWarning
+from stillome.io.connectomes import read_connectomes, select_subjects
+from stillome.io.folders import PathLike
+from stillome.io.ids import ids_in_common, normalise_ids
+from stillome.io.lengths import mean_lengths
+from stillome.io.motion import read_motion
+from stillome.io.record import ConnectomeData
+from stillome.io.tables import read_traits
+from stillome.persistence import write_table, written_aside
+
+logger = logging.getLogger(__name__)
+Paths = PathLike | Sequence[PathLike]
+
+
+class Join(NamedTuple):
+    """Who is kept, in the order of the connectomes, and who is not and why."""
+
+    kept: list[str]
+    dropped: pd.DataFrame
+
+
+def read_cohort(
+    connectomes: Paths | ConnectomeData,
+    *,
+    motion: Paths | pd.DataFrame | None = None,
+    traits: Paths | pd.DataFrame | None = None,
+    labels: PathLike | Sequence[str] | None = None,
+    lengths: PathLike | ArrayLike | None = None,
+    dropped: PathLike | None = None,
+    session: str | None = None,
+    event: str | None = None,
+    trait_columns: Sequence[str] | None = None,
+    missing_values: Iterable[float] = (),
+    rotation_unit: str | None = None,
+    overwrite: bool = False,
+    **reading: Any,
+) -> Cohort:
+    r"""Read everything that belongs to the same subjects, joined by id.
+
+    Parameters
+    ----------
+    connectomes : path-like, sequence of path-like, or ConnectomeData
+        As for `read_connectomes`.
+    motion : path-like, sequence of path-like, or pandas.DataFrame, optional
+        Folders as for `read_motion`, or a table indexed by subject id with units in its names.
+    traits : path-like, sequence of path-like, or pandas.DataFrame, optional
+        Tables as for `read_traits`, or one indexed by subject id.
+    labels : path-like, sequence of str, or "dk68", optional
+        Names of the regions.
+    lengths : path-like or array of shape (V, V), optional
+        Fibre lengths in mm; by default those found with the connectomes.
+    dropped : path-like, optional
+        A file (``dropped.tsv``) that lists who was left out, and why.
+    session, event : str, optional
+        The session of the connectome and motion files; that of the tables of traits.
+    trait_columns, missing_values
+        As `columns` and `missing_values` of `read_traits`.
+    rotation_unit : {"rad", "deg"}, optional
+        As for `read_motion`.
+    overwrite : bool, default=False
+        Whether `dropped` may be replaced.
+    **reading
+        Further arguments of `read_connectomes`.
+
+    Returns
+    -------
+    Cohort
+        The subjects that have all of what was given; a trait may still be missing (NaN).
+
+    Raises
+    ------
+    FileError, InputError
+        If something cannot be read, no ids are in common (E10), or nobody is left (E13).
+
+    Warns
+    -----
+    StillomeWarning
+        If subjects were left out (E13).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for subject, count in (("A", 5), ("B", 3)):
+    ...     _ = (folder / f"sub-{subject}_connectome.csv").write_text(f"0,{count}\n{count},0\n")
+    >>> motion = pd.DataFrame({"rms_mm": [0.9, 0.2]}, index=["B", "A"])
+    >>> read_cohort(folder, motion=motion).motion["rms_mm"].tolist()
+    [0.2, 0.9]
+    """
+    data = connectomes
+    if not isinstance(data, ConnectomeData):
+        data = read_connectomes(data, labels=labels, session=session, **reading)
+    moved = _motion_table(motion, session, rotation_unit)
+    known = _trait_table(traits, event, trait_columns, missing_values)
+    join = join_subjects(data.subject_ids, moved, known)
+    if dropped is not None:
+        with written_aside(dropped, overwrite=overwrite) as aside:
+            write_table(aside, join.dropped)
+    _report(join, moved, known, dropped)
+    kept = select_subjects(data, join.kept)
+    return Cohort(
+        subject_ids=kept.subject_ids,
+        connectomes=np.asanyarray(kept.connectomes),
+        motion=pd.DataFrame() if moved is None else moved.loc[join.kept],
+        traits=pd.DataFrame() if known is None else known.loc[join.kept],
+        regions=kept.regions,
+        lengths=kept.lengths if lengths is None else _read_lengths(lengths, labels),
+    )
+
+
+def join_subjects(
+    subject_ids: Sequence[str], motion: pd.DataFrame | None, traits: pd.DataFrame | None
+) -> Join:
+    """Find the subjects that have everything, and say what each of the others lacks.
+
+    Parameters
+    ----------
+    subject_ids : sequence of str
+        Those with connectomes, normalised.
+    motion, traits : pandas.DataFrame or None
+        Indexed by normalised id. A row of motion without any value counts as missing.
+
+    Raises
+    ------
+    InputError
+        If connectomes and a table have no id in common (E10).
+    """
+    lacking: dict[str, list[str]] = {subject: [] for subject in subject_ids}
+    for name, table in (("motion", motion), ("traits", traits)):
+        if table is None:
+            continue
+        ids_in_common(list(subject_ids), list(table.index), right_name=name)
+        known = set(table.index[table.notna().any(axis=1)] if name == "motion" else table.index)
+        for subject in subject_ids:
+            if subject not in known:
+                lacking[subject].append(f"no {name}")
+        for subject in table.index:
+            if subject not in set(subject_ids):
+                lacking.setdefault(subject, ["no connectome"])
+    kept = [subject for subject in subject_ids if not lacking[subject]]
+    rows = [(subject, ", ".join(reasons)) for subject, reasons in lacking.items() if reasons]
+    return Join(kept, pd.DataFrame(rows, columns=["participant_id", "reason"]))
+
+
+def _report(
+    join: Join,
+    motion: pd.DataFrame | None,
+    traits: pd.DataFrame | None,
+    dropped: PathLike | None,
+) -> None:
+    """Say who was left out (E13)."""
+    reasons = join.dropped["reason"]
+    n_motion = int(reasons.str.contains("no motion").sum())
+    n_traits = int(reasons.str.contains("no traits").sum())
+    logger.info("%d subjects without a connectome", int((reasons == "no connectome").sum()))
+    if not n_motion and not n_traits:
+        return
+    place = os.fspath(dropped) if dropped is not None else None
+    where = f"Listed in {place}" if place else "Pass dropped='dropped.tsv' to list them"
+    sentence = (
+        f"{n_motion} subjects lack motion, {n_traits} lack traits; kept {len(join.kept)}. {where}"
+    )
+    if not join.kept:
+        raise InputError(sentence)
+    warnings.warn(sentence, StillomeWarning, stacklevel=3)
+
+
+def _motion_table(
+    motion: Paths | pd.DataFrame | None, session: str | None, rotation_unit: str | None
+) -> pd.DataFrame | None:
+    if motion is None or isinstance(motion, pd.DataFrame):
+        return _with_normal_ids(motion, "motion")
+    return read_motion(motion, session=session, rotation_unit=rotation_unit)
+
+
+def _trait_table(
+    traits: Paths | pd.DataFrame | None,
+    event: str | None,
+    columns: Sequence[str] | None,
+    missing_values: Iterable[float],
+) -> pd.DataFrame | None:
+    if traits is None or isinstance(traits, pd.DataFrame):
+        return _with_normal_ids(traits, "traits")
+    return read_traits(traits, columns=columns, session=event, missing_values=missing_values)
+
+
+def _with_normal_ids(table: pd.DataFrame | None, name: str) -> pd.DataFrame | None:
+    if table is None:
+        return None
+    normal = normalise_ids(list(table.index), name=name)
+    return table.set_axis(pd.Index(normal, name="participant_id", dtype=object), axis=0)
+
+
+def _read_lengths(
+    lengths: PathLike | ArrayLike, labels: PathLike | Sequence[str] | None
+) -> NDArray[np.float64]:
+    """Read lengths from files (the mean over subjects), or take them as given."""
+    if not isinstance(lengths, str | os.PathLike):
+        try:
+            return np.asarray(lengths, dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"lengths: not an array of numbers ({error}).") from error
+    data = read_connectomes(lengths, measure="length", labels=labels, symmetrize="max")
+    if data.n_subjects > 100_000:
+        raise FileError(f"{lengths}: {data.n_subjects} matrices of lengths; give their mean.")
+    return mean_lengths(np.asarray(data.connectomes))

@@ -1,0 +1,159 @@
+"""What is in a file or folder, said without loading more of it than a few subjects."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.exceptions import FileError, StillomeError
+from stillome.io.connectomes import read_connectomes
+from stillome.io.files import existing_path
+from stillome.io.motion import read_motion
+from stillome.io.motion_files import recognise as recognise_motion
+from stillome.io.one_stack import UnnamedSubjectsError
+from stillome.io.record import ConnectomeData
+from stillome.io.tables import read_table
+
+_SAMPLE = 64
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was recognised at a path.
+
+    Attributes
+    ----------
+    path : str
+    producer : str
+        Who wrote it, or what kind of table it is.
+    facts : dict of str to str
+        In the order in which they are shown: subjects, regions, measure, range, …
+    warnings : tuple of str
+        Everything that deserves a second look.
+    """
+
+    path: str
+    producer: str
+    facts: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
+    r"""Recognise a file or folder: connectomes first, then motion, then any table of subjects.
+
+    Parameters
+    ----------
+    path : path-like
+        Any single file, a folder, or a pattern.
+    **reading
+        Arguments of `read_connectomes`.
+
+    Raises
+    ------
+    FileError, InputError
+        The sentence about the connectomes, if it is none of these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "sub-01_connectome.csv")
+    >>> _ = place.write_text("0,5\n5,0\n")
+    >>> inspect_path(place).facts["regions"]
+    '2'
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            return _connectomes(path, **reading)
+        except StillomeError as error:
+            refused = error
+        for look in (_motion, _table):
+            caught.clear()
+            try:
+                found = look(path)
+            except StillomeError:
+                continue
+            said = tuple(str(entry.message) for entry in caught)
+            return Inspection(found.path, found.producer, found.facts, said)
+    raise refused
+
+
+def _connectomes(path: str | os.PathLike[str], **reading: Any) -> Inspection:
+    if _is_about_motion(path):
+        raise FileError(f"{os.fspath(path)}: speaks of motion.")
+    try:
+        data = read_connectomes(path, lazy=True, **reading)
+    except UnnamedSubjectsError as error:
+        numbered = [str(i + 1) for i in range(error.count)]
+        data = read_connectomes(path, lazy=True, **{**reading, "subjects": numbered})
+        facts = _facts(data) | {"subjects": f"{error.count}, without ids"}
+        return Inspection(os.fspath(path), data.source.producer, facts, (str(error),))
+    facts = _facts(data)
+    return Inspection(os.fspath(path), data.source.producer, facts, (*data.warnings, *data.notes))
+
+
+def _facts(data: ConnectomeData) -> dict[str, str]:
+    sample = np.asarray(data.connectomes[:_SAMPLE])
+    edges = sample[:, *np.triu_indices(data.n_regions, k=1)]
+    looked = "" if len(sample) == data.n_subjects else f" (first {len(sample)} subjects)"
+    facts = {
+        "subjects": f"{data.n_subjects} ({_some(data.subject_ids)})",
+        "regions": str(data.n_regions),
+        "measure": data.measure,
+        "range": f"{_short(edges.min())} to {_short(edges.max())}{looked}",
+        "zeros": f"{(edges == 0).mean():.1%} of edges{looked}",
+        "stored": data.source.triangle,
+    }
+    if data.source.atlas:
+        facts["atlas"] = data.source.atlas
+    if "hemisphere" in data.regions:
+        facts["regions"] += " (Desikan-Killiany)"
+    if data.lengths is not None:
+        facts["lengths"] = f"yes, {_short(_positive(data.lengths).mean())} mm on average"
+    return facts
+
+
+def _motion(path: str | os.PathLike[str]) -> Inspection:
+    table = read_motion(path)
+    producer = ", ".join(sorted(set(table.attrs.get("sources", {}).values()))) or "motion"
+    return Inspection(os.fspath(path), f"motion ({producer})", _columns(table))
+
+
+def _table(path: str | os.PathLike[str]) -> Inspection:
+    if existing_path(path).is_dir():
+        raise FileError(f"{os.fspath(path)}: a folder without anything that is recognised.")
+    return Inspection(os.fspath(path), "table of subjects", _columns(read_table(path)))
+
+
+def _columns(table: pd.DataFrame) -> dict[str, str]:
+    facts = {"subjects": f"{len(table)} ({_some(tuple(table.index))})"}
+    for name in table.columns:
+        column = table[name]
+        missing = f", {column.isna().sum()} missing" if column.isna().any() else ""
+        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
+            facts[str(name)] = f"{_short(column.min())} to {_short(column.max())}{missing}"
+        else:
+            facts[str(name)] = f"{column.nunique()} values{missing}"
+    return facts
+
+
+def _is_about_motion(path: str | os.PathLike[str]) -> bool:
+    place = Path(path)
+    return place.is_file() and recognise_motion(place) is not None
+
+
+def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[values > 0] if (values > 0).any() else np.zeros(1)
+
+
+def _some(ids: tuple[str, ...]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}"
