@@ -77,7 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            code = app(args=arguments, prog_name="stillome", standalone_mode=False)
+            # Not `app(...)`, which would put a hook of its own in place of ours.
+            command = typer.main.get_command(app)
+            code = command.main(args=arguments, prog_name="stillome", standalone_mode=False)
         except StillomeError as error:
             complain(str(error))
             return USERS_MISTAKE
