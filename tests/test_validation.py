@@ -132,6 +132,7 @@ def test_tiny_asymmetry_of_floats_is_rounding():
         (np.array([["1", "2", "3"]]), "expected real numbers"),
         (np.array([["1", "2", "3"]], dtype=object), "'1', which is not a number"),
         (np.array([[1, 2, np.complex64(3)]], dtype=object), "not a number"),
+        (np.array([[1, 2, complex("nan")]], dtype=object), "not a number"),
         ([[1, 2, 10**400]], "not a number"),
         (np.array([[1j, 0, 0]]), "complex128"),
         (np.ma.masked_array([[1, 2, 3]], mask=[[0, 1, 0]]), "masked"),

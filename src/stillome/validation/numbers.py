@@ -105,12 +105,11 @@ def as_floats(values: ArrayLike, name: str = "values") -> NDArray[np.float64]:
 
 
 def _objects_to_floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    missing = pd.isna(array)
-    for value in array[~missing].flat:
+    for value in array.flat:
         # float() would take text and the real part of complex numbers without a word.
-        if isinstance(value, str | bytes | np.complexfloating):
+        if isinstance(value, str | bytes | complex | np.complexfloating):
             raise InputError(f"{name}: holds {value!r}, which is not a number. Convert it first.")
     try:
-        return np.where(missing, np.nan, array).astype(np.float64)
+        return np.where(pd.isna(array), np.nan, array).astype(np.float64)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{name}: holds something that is not a number ({error}).") from error
