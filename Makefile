@@ -18,7 +18,7 @@ test: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[combat,cluster,zarr,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[combat,cluster,zarr,dev]"
 	touch $(STAMP)
 
 clean:
