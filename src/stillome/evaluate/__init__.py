@@ -1,0 +1,1 @@
+"""What motion does to a cohort, and what a method leaves of it."""
