@@ -3,8 +3,14 @@
 import pytest
 import torch
 
-from stillome.nn.equations import latent_space_edges, log_factorial, poisson_log_likelihood
-from stillome.nn.fused import EdgeLayout, EdgeLogRate, PoissonCost
+from stillome.nn.equations import (
+    kl_to_marginal,
+    kl_to_prior,
+    latent_space_edges,
+    log_factorial,
+    poisson_log_likelihood,
+)
+from stillome.nn.fused import EdgeLayout, EdgeLogRate, LatentCost, PoissonCost
 
 DOUBLE = torch.float64
 
@@ -41,3 +47,15 @@ def test_poisson_cost_has_the_derivative_of_differences() -> None:
     assert torch.autograd.gradcheck(
         lambda x: PoissonCost.apply(x, counts), log_rate.requires_grad_()
     )
+
+
+@pytest.mark.parametrize("n_subjects", [1, 2, 5])
+def test_latent_cost_is_both_divergences_with_the_derivative_of_differences(
+    n_subjects: int,
+) -> None:
+    drawn = torch.randn(2, n_subjects, 3, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    mean, log_variance = drawn[0].requires_grad_(), drawn[1].requires_grad_()
+    prior, marginal = LatentCost.apply(mean, log_variance)
+    torch.testing.assert_close(prior, kl_to_prior(mean, log_variance).sum(1))
+    torch.testing.assert_close(marginal, kl_to_marginal(mean, log_variance))
+    assert torch.autograd.gradcheck(LatentCost.apply, (mean, log_variance))

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 
 from stillome.nn.fused import EdgeLayout, EdgeLogRate
 
@@ -85,17 +84,16 @@ class GraphConvolution(nn.Module):
     def __init__(self, mask: Tensor, generator: torch.Generator) -> None:
         super().__init__()
         self.register_buffer("mask", mask, persistent=False)
-        # Rows start near an average over the neighbours: softplus(log(expm1(w))) = w.
+        # Rows start near an average over the neighbours.
         average = 1.0 / mask.sum(-1, keepdim=True)
-        start = torch.log(torch.expm1(average)).expand(mask.shape)
         noise = torch.randn(mask.shape, generator=generator)
-        self.raw_weight = nn.Parameter(start + 0.1 * noise)
+        self.log_weight = nn.Parameter(average.log() + 0.1 * noise)
         self.bias = nn.Parameter(torch.zeros(mask.shape[0], 1, mask.shape[1]))
 
     @property
     def weight(self) -> Tensor:
         """W, shape (R, V, V): positive on the mask, zero off it."""
-        return functional.softplus(self.raw_weight) * self.mask
+        return self.log_weight.exp() * self.mask
 
     def forward(self, positions: Tensor) -> Tensor:
         """Map (R, B, V) to (R, B, V)."""

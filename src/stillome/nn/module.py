@@ -8,12 +8,10 @@ from torch import Tensor, nn
 
 from stillome.nn.equations import (
     invariant_objective,
-    kl_to_marginal,
-    kl_to_prior,
     reparameterise,
     trait_log_likelihood,
 )
-from stillome.nn.fused import PoissonCost
+from stillome.nn.fused import LatentCost, PoissonCost
 from stillome.nn.layers import Encoder, LatentSpaceDecoder, linear
 
 
@@ -137,9 +135,9 @@ class GraphVAEModule(nn.Module):
         latent = reparameterise(*posterior, noise)
         nll = self._nll(subjects, latent)
         trait_nll = self._trait_nll(subjects, latent)
-        kl = kl_to_prior(*posterior).sum(1)
-        # GATE has no such term; what is not used is not computed.
-        marginal_kl = kl_to_marginal(*posterior) if invariance_weight else torch.zeros_like(kl)
+        kl: Tensor
+        marginal_kl: Tensor
+        kl, marginal_kl = LatentCost.apply(*posterior)
         objective = invariant_objective(-nll - trait_nll, kl, marginal_kl, invariance_weight)
         return Loss(-objective, nll, kl, marginal_kl, trait_nll, posterior)
 
