@@ -43,7 +43,7 @@ class Floor:
 
     def __init__(self, n_regions: int, batch_size: int) -> None:
         n_edges = n_regions * (n_regions - 1) // 2
-        shapes = [(n_edges, HIDDEN), (HIDDEN, 2 * K), (R, K + 1, n_regions)]
+        shapes = [(n_edges, HIDDEN), (HIDDEN, 2 * K), (K + 1, R * n_regions)]
         shapes.append((R, n_regions, n_regions))
         self.weights = [nn.Parameter(0.01 * torch.randn(shape)) for shape in shapes]
         self.optimizer = torch.optim.Adam(self.weights, lr=1e-5, fused=True)
@@ -54,8 +54,9 @@ class Floor:
         """Multiply forward and backward, and update the weights."""
         first, second, third, fourth = self.weights
         self.optimizer.zero_grad()
-        latent = (self.inputs @ first @ second)[:, : K + 1].expand(R, -1, -1)
-        positions = torch.bmm(torch.bmm(latent, third), fourth).permute(1, 2, 0).contiguous()
+        latent = (self.inputs @ first @ second)[:, : K + 1]
+        regions = (latent @ third).view(len(latent), R, -1).transpose(0, 1)
+        positions = torch.bmm(regions, fourth).permute(1, 2, 0).contiguous()
         torch.bmm(positions, positions.mT).backward(self.gradient)
         self.optimizer.step()
 

@@ -71,8 +71,8 @@ def test_decoder_is_appendix_a_spelled_out() -> None:
     for subject in range(3):
         psi = torch.zeros(5, 5, dtype=torch.float64)
         for r in range(2):
-            x = decoder.first_weight[r].T @ features[subject] + decoder.first_bias[r, 0]
-            x = torch.sigmoid(x)
+            weight, bias = decoder.first.weight.view(2, 5, 4)[r], decoder.first.bias.view(2, 5)[r]
+            x = torch.sigmoid(weight @ features[subject] + bias)
             for layer in decoder.convolutions:
                 x = torch.sigmoid(layer.weight[r] @ x + layer.bias[r, 0])
             psi += decoder.dimension_weights[r] * torch.outer(x, x)

@@ -118,10 +118,9 @@ class LatentSpaceDecoder(nn.Module):
     ) -> None:
         super().__init__()
         n_dimensions, n_regions = mask.shape[:2]
-        spread = 1.0 / max(n_inputs, 1) ** 0.5
-        first = torch.randn(n_dimensions, n_inputs, n_regions, generator=generator)
-        self.first_weight = nn.Parameter(spread * first)
-        self.first_bias = nn.Parameter(torch.zeros(n_dimensions, 1, n_regions))
+        # W_r^(1) of all dimensions below each other: one product instead of R.
+        self.first = linear(n_inputs, n_dimensions * n_regions, generator)
+        self._shape = (n_dimensions, n_regions)
         self.convolutions = nn.ModuleList(
             GraphConvolution(mask, generator) for _ in range(n_layers - 1)
         )
@@ -136,8 +135,7 @@ class LatentSpaceDecoder(nn.Module):
 
     def latent_positions(self, features: Tensor) -> Tensor:
         """Map z̃ (B, K+C) to X (B, V, R), each coordinate between 0 and 1."""
-        shared = features.expand(self.first_weight.shape[0], *features.shape)
-        positions = torch.baddbmm(self.first_bias, shared, self.first_weight).sigmoid()
+        positions = self.first(features).sigmoid().view(-1, *self._shape).transpose(0, 1)
         for convolution in self.convolutions:
             positions = convolution(positions)
         return positions.permute(1, 2, 0).contiguous()
