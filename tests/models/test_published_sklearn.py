@@ -63,9 +63,9 @@ def test_cross_validation_splits_confounds_with_the_subjects(routed) -> None:
 
 @pytest.mark.parametrize("y", [Y, None], ids=["traits", "likelihood"])
 def test_grid_search_compares_by_score(routed, y) -> None:
-    search = GridSearchCV(requesting(), {"max_epochs": [1, 30]}, cv=3)
+    search = GridSearchCV(requesting(), {"max_epochs": [1, 100]}, cv=3)
     search.fit(X, y, confounds=C)
-    assert search.best_params_ == {"max_epochs": 30}
+    assert search.best_params_ == {"max_epochs": 100}
 
 
 class Adapted(PublishedInvVAE):

@@ -17,7 +17,7 @@ DOUBLE = torch.float64
 
 def pieces(n_regions: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
-    shapes = [(3, n_regions, 2), (2,), (n_regions * (n_regions - 1) // 2,)]
+    shapes = [(2, 3, n_regions), (2,), (n_regions * (n_regions - 1) // 2,)]
     drawn = [torch.randn(s, generator=generator, dtype=DOUBLE) for s in shapes]
     return tuple(values.requires_grad_() for values in drawn)
 
@@ -26,7 +26,8 @@ def pieces(n_regions: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
 def test_log_rates_are_baseline_plus_equation_6(n_regions: int) -> None:
     positions, weights, baseline = pieces(n_regions)
     answer = EdgeLogRate.apply(positions, weights, baseline, EdgeLayout(n_regions))
-    torch.testing.assert_close(answer, baseline + latent_space_edges(positions, weights))
+    expected = baseline + latent_space_edges(positions.permute(1, 2, 0), weights)
+    torch.testing.assert_close(answer, expected)
 
 
 def test_log_rates_have_the_derivative_of_differences() -> None:

@@ -33,16 +33,17 @@ class EdgeLayout:
 
 
 class EdgeLogRate(torch.autograd.Function):
-    """ξ_uv + Σ_r α_r X_ur X_vr on the upper triangle: (B, V, R), (R,), (E,) → (B, E)."""
+    """ξ_uv + Σ_r α_r X_ur X_vr on the upper triangle: (R, B, V), (R,), (E,) → (B, E)."""
 
     @staticmethod
     def forward(
         ctx: Any, positions: Tensor, weights: Tensor, baseline: Tensor, layout: EdgeLayout
     ) -> Tensor:
         """Multiply whole matrices, which is one fast product, and keep one triangle."""
-        ctx.save_for_backward(positions, weights)
+        by_subject = positions.permute(1, 2, 0).contiguous()
+        ctx.save_for_backward(by_subject, weights)
         ctx.layout = layout
-        products = torch.bmm(positions * weights, positions.mT)
+        products = torch.bmm(by_subject * weights, by_subject.mT)
         return products.flatten(1).index_select(1, layout.upper).add_(baseline)
 
     @staticmethod
@@ -55,7 +56,9 @@ class EdgeLogRate(torch.autograd.Function):
         mirrored.diagonal(dim1=1, dim2=2).zero_()
         pulled = torch.bmm(mirrored, positions)
         to_weights = 0.5 * (positions * pulled).sum((0, 1))
-        return pulled.mul_(weights), to_weights, gradient.sum(0), None
+        # Contiguous, because the products behind it fall apart into single ones otherwise.
+        to_positions = pulled.mul_(weights).permute(2, 0, 1).contiguous()
+        return to_positions, to_weights, gradient.sum(0), None
 
 
 class PoissonCost(torch.autograd.Function):

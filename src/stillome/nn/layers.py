@@ -134,11 +134,11 @@ class LatentSpaceDecoder(nn.Module):
         return self.log_dimension_weights.exp()
 
     def latent_positions(self, features: Tensor) -> Tensor:
-        """Map z̃ (B, K+C) to X (B, V, R), each coordinate between 0 and 1."""
+        """Map z̃ (B, K+C) to X (R, B, V), each coordinate between 0 and 1."""
         positions = self.first(features).sigmoid().view(-1, *self._shape).transpose(0, 1)
         for convolution in self.convolutions:
             positions = convolution(positions)
-        return positions.permute(1, 2, 0).contiguous()
+        return positions
 
     def forward(self, features: Tensor) -> Tensor:
         """Map z̃ (B, K+C) to log rates ξ + ψ (B, E)."""
