@@ -48,6 +48,9 @@ def assemble(readings: Sequence[Reading], labels: pd.DataFrame | None) -> Assemb
     """
     for reading in readings:
         check_square(reading.holding.values.shape, reading.label)
+        names, size = reading.holding.regions, reading.holding.values.shape[0]
+        if names is not None and len(names) != size:
+            raise FileError(f"{reading.label}: {len(names)} region names for {size} rows.")
     if readings[0].holding.partial:
         return _assemble_partial(readings, labels)
     warnings: list[str] = []

@@ -17,6 +17,7 @@ from stillome.io.text_matrix import (
     is_number,
     parse_matrix,
     split_cells,
+    to_number,
     write_text_matrix,
 )
 from stillome.persistence import read_json, write_json
@@ -94,7 +95,7 @@ def _sparse(item: Item, regions: tuple[str, ...] | None) -> Holding:
     if not lines or any(len(line) != 3 or not is_number(line[2]) for line in lines):
         raise FileError(f"{item.label}: a sparse matrix needs lines of row, column, value.")
     pairs = [(line[0], line[1]) for line in lines]
-    weights = np.array([float(line[2] or "nan") for line in lines])
+    weights = np.array([to_number(line[2]) for line in lines])
     if regions is None:
         return edges_to_holding(pairs, weights, measure="count", label=item.label)
     places = [str(i) for i in range(len(regions))]

@@ -11,7 +11,7 @@ from stillome.io.edge_lists import CMP3, edges_to_holding
 from stillome.io.files import Item, parse_xml
 from stillome.io.record import Contents, Holding
 from stillome.io.stacks import texts_of
-from stillome.io.text_matrix import is_number
+from stillome.io.text_matrix import is_number, to_number
 
 PRODUCER = "Connectome Mapper 3 (MAT)"
 GRAPHML = "Connectome Mapper 3 (GraphML)"
@@ -76,7 +76,7 @@ def read_graphml(item: Item) -> Contents:
     holdings = tuple(
         edges_to_holding(
             named,
-            np.array([float(value or "nan") for value in values]),
+            np.array([to_number(value) for value in values]),
             measure=name,
             label=item.label,
             nodes=list(nodes.values()),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.files import Item
 from stillome.io.record import Contents, Holding
-from stillome.io.text_matrix import first_cells, format_number, is_number, split_cells
+from stillome.io.text_matrix import first_cells, format_number, is_number, split_cells, to_number
 
 PRODUCER = "edge list"
 CMP3 = "Connectome Mapper 3"
@@ -56,9 +56,7 @@ def read(item: Item) -> Contents:
     holdings = tuple(
         edges_to_holding(
             pairs,
-            np.array(
-                [float(row[i] or "nan") if row[i].lower() != "n/a" else np.nan for row in rows[1:]]
-            ),
+            np.array([to_number(row[i]) for row in rows[1:]]),
             measure=header[i],
             owners=owners,
             one_based=one_based,

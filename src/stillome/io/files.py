@@ -7,6 +7,7 @@ archive or one that unpacks to gigabytes is answered once and in the same words 
 import gzip
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -193,6 +194,8 @@ _ZIP_ERRORS = (
     NotImplementedError,  # compression methods zipfile does not know
     ValueError,
     OverflowError,
+    IndexError,  # from names that are not there
+    struct.error,
 )
 
 
@@ -218,7 +221,7 @@ def _judged_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, 
 
 def _check_member(item: Item, info: zipfile.ZipInfo) -> None:
     parts = PurePosixPath(info.filename.replace("\\", "/"))
-    outside = parts.is_absolute() or ".." in parts.parts or ":" in info.filename
+    outside = parts.is_absolute() or ".." in parts.parts or ":" in info.filename or not parts.name
     if outside or stat.S_ISLNK(info.external_attr >> 16):
         raise FileError(
             f"{item.label}: member {info.filename!r} leads outside the archive. Do not use it."

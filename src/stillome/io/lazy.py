@@ -11,7 +11,10 @@ from stillome.io.cleaning import Cleaner, Tally, as_numbers, check_dtype
 
 _SLICE_BYTES = 8 * 2**20
 # What HDF5, zarr and memory maps raise when a file is damaged further in than its header.
-STORAGE_ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError, EOFError)
+STORAGE_ERRORS = (
+    *(OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError, EOFError),
+    *(MemoryError, SystemError),  # from codecs that believe the sizes in a damaged piece
+)
 
 
 class LazyStack:

@@ -3,6 +3,7 @@
 import io
 import math
 import struct
+import tokenize
 import warnings
 from pathlib import Path
 from typing import IO, Any
@@ -32,6 +33,7 @@ _HEADER_ERRORS = (
     MemoryError,
     RecursionError,
     struct.error,
+    tokenize.TokenError,  # from headers in the style of Python 2
 )
 
 

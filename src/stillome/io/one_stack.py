@@ -32,8 +32,7 @@ class UnnamedSubjectsError(FileError):
 
     def __init__(self, label: str, count: int) -> None:
         super().__init__(
-            f"{label}: {count} matrices without subject ids. "
-            "Pass --subjects with one id for each."
+            f"{label}: {count} matrices without subject ids. Pass --subjects with one id for each."
         )
         self.count = count
 

@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import h5py
 import numpy as np
 
 from stillome.exceptions import FileError
+from stillome.io.hdf5_text import read_texts
 from stillome.io.measures import kind_of
 from stillome.io.record import Holding
 
@@ -70,8 +72,8 @@ def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
         return None
     if sum(length != 1 for length in value.shape) > 1 or value.shape == ():
         return None
-    if hasattr(value, "asstr") and value.dtype.kind == "O":
-        value = value.asstr(errors="replace")
+    if isinstance(value, h5py.Dataset) and value.dtype.kind == "O":
+        return read_texts(value) if h5py.check_string_dtype(value.dtype) else None
     array = np.asarray(value[...]).ravel()
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.rint(array)).all():
         array = array.astype(np.int64)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,6 +98,11 @@ def is_number(cell: str) -> bool:
     return "_" not in cell
 
 
+def to_number(cell: str) -> float:
+    """Return the number in a cell for which `is_number` holds; NaN if it is missing."""
+    return math.nan if cell.lower() in _MISSING else float(cell)
+
+
 def write_text_matrix(
     path: Path, values: NDArray[Any], *, names: tuple[str, ...] | None = None
 ) -> None:
@@ -154,17 +160,15 @@ def _parse_cells(rows: list[list[str]], label: str) -> TextMatrix:
         names, rows = tuple(row[0] for row in rows), [row[1:] for row in rows]
     if not rows:
         raise FileError(f"{label}: no numbers in it. Make the file anew.")
-    if columns is not None and len(columns) == len(rows[0]) + 1:
-        if names is None:  # names that look like numbers stand beside the rows
-            raise FileError(f"{label}: {len(columns)} names above {len(rows[0])} columns.")
+    if columns is not None and names is not None and len(columns) == len(rows[0]) + 1:
         columns = columns[1:]
+    if columns is not None and len(columns) != len(rows[0]):
+        raise FileError(f"{label}: {len(columns)} names above {len(rows[0])} columns.")
     return TextMatrix(_numbers(rows, label), columns, names)
 
 
 def _numbers(rows: list[list[str]], label: str) -> NDArray[np.float64]:
     try:
-        return np.array(
-            [[np.nan if c.lower() in _MISSING else float(c) for c in row] for row in rows]
-        )
+        return np.array([[to_number(cell) for cell in row] for row in rows])
     except ValueError as error:
         raise FileError(f"{label}: a cell is not a number ({error}). Correct it.") from error

@@ -23,7 +23,7 @@ _CODECS = frozenset(
     {"blosc", "bytes", "bz2", "crc32c", "delta", "gzip", "lz4", "lzma", "shuffle", "zlib", "zstd"}
     | {"sharding_indexed", "transpose", "vlen-utf8"}
 )
-_FAMILY = (*STORAGE_ERRORS, AttributeError, AssertionError, NotImplementedError, MemoryError)
+_FAMILY = (*STORAGE_ERRORS, AttributeError, AssertionError)
 
 
 def is_store(path: Path) -> bool:

@@ -1,0 +1,101 @@
+"""Damaged and hostile files: always one sentence or a sound result, quickly and in little memory."""
+
+import resource
+import shutil
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from connectome_files import SAMPLES
+
+from mutations import MUTATIONS
+from stillome.exceptions import StillomeError, StillomeWarning
+from stillome.io.connectomes import read_connectomes
+
+N_MUTATIONS = 500
+SECONDS = 5
+MEBIBYTES = 1024
+
+
+def damageable(name: str, folder: Path) -> tuple[Path, list[Path]]:
+    """Make a sample; return what is read, and the files in it that are to be damaged."""
+    made = SAMPLES[name].make(folder)
+    if made.suffix == ".zarr":
+        return made, sorted(p for p in made.rglob("*") if p.is_file())
+    if made.is_file():
+        return made, [made]
+    files = sorted(p for p in made.rglob("*") if p.is_file() and "gpickle" not in p.name)
+    subject = [p for p in files if "01" in str(p.relative_to(folder)) and "dataset" not in p.name]
+    preferred = [p for p in subject or files if "length" not in p.name and p.name != "len.npy"]
+    return preferred[0], preferred[:1]
+
+
+def sound(data: object) -> bool:
+    """Whether a result keeps its promises, whatever the file was."""
+    matrices = np.asarray(data.connectomes)  # type: ignore[attr-defined]
+    diagonal = np.einsum("nii->ni", matrices)
+    return bool(
+        matrices.ndim == 3
+        and matrices.dtype.kind in "iuf"
+        and np.isfinite(matrices).all()
+        and (matrices >= 0).all()
+        and np.array_equal(matrices, np.swapaxes(matrices, 1, 2))
+        and not diagonal.any()
+        and len(data.subject_ids) == len(matrices)  # type: ignore[attr-defined]
+        and len(data.regions) == matrices.shape[1]  # type: ignore[attr-defined]
+    )
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_damaged_files_are_refused_or_read_soundly(name: str, tmp_path: Path) -> None:
+    generator = np.random.default_rng(sum(name.encode()))
+    target, files = damageable(name, tmp_path)
+    originals = [file.read_bytes() for file in files]
+    answered = refused = 0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(N_MUTATIONS):
+        mutate = MUTATIONS[int(generator.integers(0, len(MUTATIONS)))]
+        which = int(generator.integers(0, len(files)))
+        files[which].write_bytes(mutate(originals[which], generator))
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StillomeWarning)
+            try:
+                data = read_connectomes(target, **SAMPLES[name].arguments)
+            except StillomeError as error:
+                refused += 1
+                assert str(error).strip()
+            else:
+                answered += 1
+                assert sound(data)
+        assert time.perf_counter() - started < SECONDS
+        files[which].write_bytes(originals[which])
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert grown < MEBIBYTES
+    assert refused > N_MUTATIONS // 10
+    assert answered + refused == N_MUTATIONS
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_no_file_is_refused(name: str, tmp_path: Path) -> None:
+    path, _ = damageable(name, tmp_path)
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    arguments = SAMPLES[name].arguments
+    with pytest.raises(StillomeError, match="no such file"):
+        read_connectomes(path, **arguments)
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(StillomeError, match="leads nowhere"):
+        read_connectomes(path, **arguments)
+    path.unlink()
+    path.symlink_to(path)
+    with pytest.raises(StillomeError, match="cannot be opened"):
+        read_connectomes(path, **arguments)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StillomeError, match="no connectome files"):
+        read_connectomes(path, **arguments)
