@@ -12,7 +12,7 @@ from stillome.io.files import Item
 from stillome.io.mat4 import write_mat4
 from stillome.io.record import Contents, Holding
 from stillome.io.stacks import texts_of
-from stillome.io.text_matrix import first_cells, format_number, is_number
+from stillome.io.text_matrix import first_cells, format_number, is_number, to_number
 
 PRODUCER = "DSI Studio"
 CONNECTOGRAM = "DSI Studio connectogram"
@@ -65,9 +65,9 @@ def read_connectogram(item: Item) -> Contents:
         )
     names = tuple(cell.strip() for cell in rows[1][2:])
     body = [row[2:] for row in rows[2:]]
-    if not all(cell and is_number(cell) for row in body for cell in row):
+    if not all(is_number(cell) for row in body for cell in row):
         raise FileError(f"{item.label}: a cell is not a number. Export the connectogram anew.")
-    values = np.array(body, dtype=np.float64)
+    values = np.array([[to_number(cell) for cell in row] for row in body])
     return Contents(CONNECTOGRAM, (Holding(values, regions=names),))
 
 

@@ -107,8 +107,8 @@ def existing_path(path: str | os.PathLike[str]) -> Path:
     return checked
 
 
-def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
-    """Read a file whole, unpacking gzip; refuse more than `limit` bytes.
+def read_bytes(path: Path, *, limit: int = MAX_BYTES, raw: bool = False) -> bytes:
+    """Read a file whole, unpacking gzip unless `raw`; refuse more than `limit` bytes.
 
     Raises
     ------
@@ -119,10 +119,10 @@ def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
         size = path.stat().st_size
         if size > limit:
             raise FileError(_too_large(path, limit))
-        raw = path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    return _unzipped(raw, path, limit=limit) if _is_gzip(raw) else raw
+    return _unzipped(data, path, limit=limit) if _is_gzip(data) and not raw else data
 
 
 def decoded(data: bytes, label: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 from stillome.exceptions import FileError, InputError
 from stillome.io.cleaning import Cleaner, Tally, as_numbers, check_dtype
 
-_SLICE_BYTES = 8 * 2**20
+_SLICE_BYTES = 4 * 2**20
 # What HDF5, zarr and memory maps raise when a file is damaged further in than its header.
 STORAGE_ERRORS = (
     *(OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError, EOFError),
@@ -115,12 +115,19 @@ class LazyStack:
                 f"{self._cleaner.label_of(0)}: {size:.0f} GiB do not fit into memory. "
                 "Take fewer subjects at a time."
             ) from error
-        step = max(1, _SLICE_BYTES // max(1, block[:1].nbytes))
+        step = self._step(block)
         for start in range(0, len(positions), step):
             part = block[start : start + step]
             self._fill(part, positions[start : start + step])
             self._cleaner.clean(part, tally, start=int(positions[start]))
         return block
+
+    def _step(self, block: NDArray[Any]) -> int:
+        """Return how many subjects to read at once: whole chunks of the file, if it has any."""
+        step = max(1, _SLICE_BYTES // max(1, block[:1].nbytes))
+        chunks = getattr(self._values, "chunks", None)
+        chunk = int(chunks[self._axis]) if chunks else 1
+        return max(chunk, step // chunk * chunk)
 
     def _fill(self, part: NDArray[Any], positions: NDArray[np.intp]) -> None:
         stored = positions if self._subjects is None else self._subjects[positions]
