@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist, squareform
 from scipy.stats import norm
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
@@ -29,13 +28,15 @@ _PENALTIES = np.logspace(-3, 3, 13)
 _FOLD_PERMUTATIONS = 2000
 _SVR_COMPONENTS = 68
 _N_TREES = 100
+_TREE_FEATURES = 20
+_WORTH_A_THREAD = 100_000  # training values, below which starting threads takes longer
 
 
 class ProbeResult(NamedTuple):
     """What one probe found."""
 
     r2: float  # cross-fitted; of the confound that is read best
-    p_value: float
+    p_value: float  # NaN where nothing was tested
     null_95: float  # 95th percentile of the permuted statistic, on the scale of r2
 
 
@@ -54,15 +55,16 @@ class Shuffler:
             for size in np.unique(sizes)
         ]
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return one permutation of 0 … n-1."""
-        order = np.empty(self._n, dtype=np.intp)
+    def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return permutations of 0 … n-1, of shape (n_draws, n)."""
+        orders = np.empty((n_draws, self._n), dtype=np.intp)
         for members in self._by_size:
-            shuffled = members[rng.permutation(len(members))]
+            places = np.tile(np.arange(len(members)), (n_draws, 1))
+            shuffled = members[rng.permuted(places, axis=1)]  # (n_draws, groups, size)
             if members.shape[1] > 1:
-                shuffled = rng.permuted(shuffled, axis=1)
-            order[members] = shuffled
-        return order
+                shuffled = rng.permuted(shuffled, axis=2)
+            orders[:, members] = shuffled
+        return orders
 
 
 def probe_ridge(
@@ -78,7 +80,7 @@ def probe_ridge(
         Standardised.
     folds : list of test positions
     orders : array of shape (B, n)
-        Permutations of the subjects.
+        Permutations of the subjects; none, and nothing is tested.
     """
     n, n_confounds = confounds.shape
     targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
@@ -108,7 +110,9 @@ def _ridge_predictions(
     rotated = vectors.T @ (targets[train] - means)
     best_error = np.full(targets.shape[1], np.inf)
     best = np.zeros_like(rotated)
-    for penalty in _PENALTIES * eigenvalues.sum() / len(train) * 10:
+    # Features that vary in the test part only leave nothing but rounding errors to train on.
+    scale = max(eigenvalues.sum() / len(train), 1e-9)
+    for penalty in _PENALTIES * scale * 10:
         shrunk = penalty / (eigenvalues + penalty)  # residual factor of each component
         # Generalised cross-validation; the intercept takes one degree of freedom.
         error = (shrunk**2) @ (rotated**2) / max(shrunk.sum() - 1, 1e-9) ** 2
@@ -122,14 +126,22 @@ def probe_distance_correlation(
     features: Array, confounds: Array, orders: NDArray[np.intp]
 ) -> ProbeResult:
     """Distance correlation, bias-corrected (squared; about 0 under independence)."""
-    left = _u_centred(squareform(pdist(features)))
-    right = _u_centred(squareform(pdist(confounds)))
-    scale = np.sqrt((left**2).sum(dtype=np.float64) * (right**2).sum(dtype=np.float64))
-    if scale == 0:
-        return ProbeResult(0.0, 1.0, 0.0)
+    left, right = _u_centred(_distances(features)), _u_centred(_distances(confounds))
+    sizes = [np.sqrt((centred**2).sum(dtype=np.float64)) for centred in (left, right)]
+    if min(sizes) < 1e-6:  # everybody is equally far from everybody
+        return _against_null(0.0, np.zeros(len(orders)))
+    scale = sizes[0] * sizes[1]
     observed = float(np.vdot(left, right)) / scale
     null = np.array([float(np.vdot(left, right[o][:, o])) / scale for o in orders])
     return _against_null(observed, null)
+
+
+def _distances(rows: Array) -> Array:
+    """Euclidean distances of all pairs, by one product: many features cost little."""
+    squares = (rows**2).sum(axis=1)
+    distances = squares[:, None] + squares - 2 * rows @ rows.T
+    np.fill_diagonal(distances, 0)
+    return np.sqrt(np.maximum(distances, 0))
 
 
 def _u_centred(distances: Array) -> NDArray[np.float32]:
@@ -145,24 +157,27 @@ Fitter = Callable[[Array, Array, int], Callable[[Array], Array]]
 
 def fit_svr(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
     """Fit support vectors with a radial kernel, on leading components when features are many."""
-    del seed  # deterministic
     n_components = min(_SVR_COMPONENTS, len(features) - 1)
-    reduce = None
-    if features.shape[1] > n_components:
-        reduce = PCA(n_components, svd_solver="covariance_eigh", whiten=False)
-        if features.shape[1] > len(features):
-            reduce = PCA(n_components, svd_solver="randomized", random_state=0)
-        features = reduce.fit_transform(features)
-    model = SVR(C=1.0, epsilon=0.1).fit(features, target)
-    return lambda new: model.predict(new if reduce is None else reduce.transform(new))
+    if features.shape[1] <= n_components:
+        return SVR(C=1.0, epsilon=0.1).fit(features, target).predict
+    solver = "randomized" if features.shape[1] > len(features) else "covariance_eigh"
+    reduce = PCA(n_components, svd_solver=solver, random_state=seed)
+    model = SVR(C=1.0, epsilon=0.1).fit(reduce.fit_transform(features), target)
+    return lambda new: np.asarray(model.predict(reduce.transform(new)))
 
 
 def fit_trees(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
     """Fit extremely randomised trees."""
+    n_features = features.shape[1]
     model = ExtraTreesRegressor(
-        _N_TREES, max_features=0.1, min_samples_leaf=5, random_state=seed, n_jobs=2
+        _N_TREES,
+        # A tenth of few features is one, and a tree that may not choose finds little.
+        max_features=min(n_features, max(_TREE_FEATURES, n_features // 10)),
+        min_samples_leaf=5,
+        random_state=seed,
+        n_jobs=2 if features.size > _WORTH_A_THREAD else None,
     ).fit(features.astype(np.float32), target)
-    return lambda new: model.predict(new.astype(np.float32))
+    return lambda new: np.asarray(model.predict(new.astype(np.float32)))
 
 
 def probe_by_fitting(
@@ -170,23 +185,29 @@ def probe_by_fitting(
     features: Array,
     confounds: Array,
     folds: Folds,
-    groups: NDArray[np.intp],
+    groups: NDArray[np.intp] | None,
     rng: np.random.Generator,
 ) -> ProbeResult:
-    """Score a probe by cross-fitting and test it prequentially (see the module's docstring)."""
+    """Score a probe by cross-fitting and test it prequentially (see the module's docstring).
+
+    Without `groups` (n,) nothing is tested, which saves half the time.
+    """
     seeds = iter(rng.integers(2**31, size=2 * len(folds) * confounds.shape[1]).tolist())
     everybody = np.arange(len(features))
     crossed = [(np.setdiff1d(everybody, test), test) for test in folds]
     predicted = np.empty_like(confounds)
-    for (_, test), part in zip(crossed, _predictions(fit, features, confounds, crossed, seeds)):
+    parts = _predictions(fit, features, confounds, crossed, seeds)
+    for (_, test), part in zip(crossed, parts, strict=True):
         predicted[test] = part
     residual = ((confounds - predicted) ** 2).sum(axis=0)
     r2 = float((1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)).max())
+    if groups is None:
+        return ProbeResult(r2, float("nan"), float("nan"))
 
     forward = [(np.concatenate(folds[:i]), folds[i]) for i in range(1, len(folds))]
     z_scores, weights, null = [], [], []
     parts = _predictions(fit, features, confounds, forward, seeds)
-    for (train, test), part in zip(forward, parts):
+    for (train, test), part in zip(forward, parts, strict=True):
         p_value, permuted = _fold_test(part, confounds[test], groups[test], rng)
         z_scores.append(norm.isf(p_value))
         # A probe trained on more subjects says more: weight by what it saw and by what it judged.
@@ -205,6 +226,10 @@ def _predictions(
     seeds: Iterator[int],
 ) -> Iterator[Array]:
     for train, test in splits:
+        if not np.ptp(features[train], axis=0).any():
+            # Nothing was there to learn from.
+            yield np.tile(confounds[train].mean(axis=0), (len(test), 1))
+            continue
         columns = [
             fit(features[train], column[train], next(seeds))(features[test])
             for column in confounds.T
@@ -221,7 +246,7 @@ def _fold_test(
     scale = np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=0)
     scale[scale == 0] = np.inf
     shuffler = Shuffler(np.unique(groups, return_inverse=True)[1])
-    orders = np.stack([shuffler.draw(rng) for _ in range(_FOLD_PERMUTATIONS)])
+    orders = shuffler.draw(_FOLD_PERMUTATIONS, rng)
     null = np.max([right[:, c][orders] @ left[:, c] / scale[c] for c in range(len(scale))], axis=0)
     statistic = float(((left * right).sum(axis=0) / scale).max())
     exceeding = (null > statistic).sum() + rng.integers((null == statistic).sum() + 1)
@@ -229,5 +254,7 @@ def _fold_test(
 
 
 def _against_null(observed: float, null: Array) -> ProbeResult:
+    if not len(null):
+        return ProbeResult(float(observed), float("nan"), float("nan"))
     p_value = (1 + (null >= observed).sum()) / (1 + len(null))
     return ProbeResult(float(observed), float(p_value), float(np.quantile(null, 0.95)))
