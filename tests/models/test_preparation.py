@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from stillome.models.preparation import ConfoundDistribution, NetworkData, Preparation, Standardizer
+from stillome.models.confound_distribution import ConfoundDistribution
+from stillome.models.preparation import NetworkData, Preparation, Standardizer
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -106,6 +106,7 @@ def map_counts(
     to_mean: ArrayLike,
     to_size: ArrayLike,
     *,
+    positions: ArrayLike | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[Any]:
     """Carry counts from one negative binomial to the same quantile of another.
@@ -121,8 +122,9 @@ def map_counts(
         The law that the counts follow; broadcast against `counts`.
     to_mean, to_size : array-like
         The law that the answer should follow.
+    positions : array-like of numbers between 0 and 1, optional
+        Where each count sits inside its step; drawn from `random_state` if not given.
     random_state : int, numpy.random.Generator or None
-        Where the position inside each count's step is drawn from.
 
     Returns
     -------
@@ -141,14 +143,20 @@ def map_counts(
     _, to_mean_, to_size_ = _checked(original, to_mean, to_size, "counts")
     if (values != np.floor(values)).any():
         raise InputError("counts: hold fractions; the quantile map needs whole numbers.")
-    rng = np.random.default_rng(random_state)
+    if positions is None:
+        positions = np.random.default_rng(random_state).random(original.shape)
+    share = np.asarray(positions, dtype=np.float64)
+    if share.shape != original.shape or not ((share >= 0) & (share <= 1)).all():
+        raise InputError("positions: expected one number between 0 and 1 for every count.")
 
-    def block(k: Floats, mean: Floats, size: Floats, to_mean: Floats, to_size: Floats) -> Floats:
-        tail, upper = _randomised_tail(k, mean, size, rng.random(k.shape))
+    def block(
+        k: Floats, mean: Floats, size: Floats, to_mean: Floats, to_size: Floats, share: Floats
+    ) -> Floats:
+        tail, upper = _randomised_tail(k, mean, size, share)
         mapped = quantile(tail, upper, to_mean, to_size)
         return np.where((mean == to_mean) & (size == to_size), k, mapped)
 
-    mapped = _in_blocks(block, values, mean_, size_, to_mean_, to_size_)
+    mapped = _in_blocks(block, values, mean_, size_, to_mean_, to_size_, share)
     fits = original.dtype.kind == "f" or mapped.max(initial=0) <= np.iinfo(original.dtype).max
     return mapped.astype(original.dtype if fits else np.int64)
 

@@ -4,16 +4,13 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from stillome.exceptions import StillomeWarning
-from stillome.nn.equations import kl_to_prior
-from stillome.nn.train import EpochRecord, active_units
 
 # KL bounds the nats of information z has about a subject: with one nat it tells e ≈ 3 apart.
 COLLAPSE_NATS = 1.0
+ACTIVE_VARIANCE = 0.01  # of a posterior mean between subjects (Burda et al.)
 
 
 class LatentDiagnostics(NamedTuple):
@@ -51,9 +48,9 @@ def latent_diagnostics(
     >>> latent_diagnostics(np.zeros((9, 2)), np.zeros((9, 2))).collapsed
     True
     """
-    means = torch.from_numpy(mean)
-    kl = kl_to_prior(means, torch.from_numpy(log_variance)).mean(0)
-    return LatentDiagnostics(kl.numpy(), active_units(means))
+    kl = 0.5 * (mean**2 + np.exp(log_variance) - 1 - log_variance).mean(axis=0)
+    active = int((mean.var(axis=0) > ACTIVE_VARIANCE).sum())
+    return LatentDiagnostics(kl, active)
 
 
 def warn_if_collapsed(diagnostics: LatentDiagnostics) -> None:
@@ -67,16 +64,3 @@ def warn_if_collapsed(diagnostics: LatentDiagnostics) -> None:
             StillomeWarning,
             stacklevel=3,
         )
-
-
-def history_table(records: list[EpochRecord]) -> pd.DataFrame:
-    """Return one row per epoch: ``epoch``, ``training_nll``, ``validation_nll`` and so on."""
-    rows = []
-    for record in records:
-        row: dict[str, float] = {"epoch": record.epoch}
-        row |= {f"training_{name}": value for name, value in record.training._asdict().items()}
-        if record.validation is not None:
-            checked = record.validation._asdict()
-            row |= {f"validation_{name}": value for name, value in checked.items()}
-        rows.append(row)
-    return pd.DataFrame(rows)

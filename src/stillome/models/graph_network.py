@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from stillome.models.preparation import ConfoundDistribution, NetworkData, Preparation
+from stillome.models.confound_distribution import ConfoundDistribution
+from stillome.models.preparation import NetworkData, Preparation
 from stillome.models.storage import ModelState
 from stillome.nn.module import Architecture, GraphVAEModule
 

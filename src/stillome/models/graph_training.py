@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from stillome.edges import edges_to_matrices
 from stillome.exceptions import InputError
+from stillome.models.confound_distribution import ConfoundDistribution
 from stillome.models.graph_network import TrainedNetwork
 from stillome.models.graph_settings import GraphSettings
-from stillome.models.preparation import ConfoundDistribution, NetworkData, Preparation
+from stillome.models.preparation import NetworkData, Preparation
 from stillome.nn.checkpoint import read_checkpoint, write_checkpoint
 from stillome.nn.layers import closeness_of_regions, neighbor_mask
 from stillome.nn.module import GraphVAEModule

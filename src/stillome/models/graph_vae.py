@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,36 +13,20 @@ from stillome.edges import edges_to_matrices, matrices_to_edges, shaped_like
 from stillome.exceptions import InputError, NotFittedError, StillomeWarning
 from stillome.models.diagnostics import (
     LatentDiagnostics,
-    history_table,
     latent_diagnostics,
     warn_if_collapsed,
 )
 from stillome.models.graph_network import TrainedNetwork, below
 from stillome.models.graph_settings import GraphSettings
 from stillome.models.graph_training import GraphTraining, choose_device
+from stillome.models.history import history_table
 from stillome.models.preparation import NetworkData
 from stillome.models.storage import ModelState, Storable, training_hash
+from stillome.models.synthetic import SyntheticCohort
 from stillome.nn.train import EpochRecord
 from stillome.validation import check_count, check_lengths, check_random_state
 
 _KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
-
-
-class SyntheticCohort(NamedTuple):
-    """Subjects nobody ever scanned, drawn from a fitted model.
-
-    Attributes
-    ----------
-    connectomes : array of shape (n, V, V), int64
-    confounds : array of shape (n, C) or None
-        In the users' units; None when the model does not know any.
-    traits : array of shape (n,) or (n, T), or None
-        In the users' units; None when the model was fitted without.
-    """
-
-    connectomes: NDArray[np.int64]
-    confounds: NDArray[np.float64] | None
-    traits: NDArray[np.float64] | None
 
 
 class GraphVAE(Storable):

@@ -1,0 +1,427 @@
+"""InvVAE: latents without motion, and connectomes as the same person's scan without motion."""
+
+import warnings
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.edges import edge_indices, edges_to_matrices, shaped_like
+from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
+from stillome.models.confound_distribution import ConfoundDistribution
+from stillome.models.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
+from stillome.models.invariant.adjusting import bounds, log_likelihood, replay
+from stillome.models.invariant.frontier import invariance_frontier, smallest_passing
+from stillome.models.invariant.inference import InferredConfounds
+from stillome.models.invariant.model import InvariantModel, from_arrays, to_arrays
+from stillome.models.storage import ModelState, Storable, training_hash
+from stillome.models.synthetic import SyntheticCohort
+from stillome.models.traits import TraitRegression
+from stillome.validation import (
+    check_confounds,
+    check_count,
+    check_features,
+    check_lengths,
+    check_random_state,
+)
+
+_MIN_SUBJECTS = 10
+_NOT_SEPARABLE = 0.8
+_FAR = 1.0  # standard deviations outside the training range
+_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
+
+
+class AdjustedConnectomes(NamedTuple):
+    """Motion-adjusted connectomes with bounds, all in the shape of the input.
+
+    Attributes
+    ----------
+    connectomes : array
+    lower, upper : array
+        Between these the count at the reference lies with the probability asked for.
+    """
+
+    connectomes: NDArray[Any]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+class InvVAE(Storable):
+    """Motion-invariant auto-encoding of connectomes, beyond the paper.
+
+    Motion's effect on every edge is fitted first, by negative binomial likelihood, and pooled over
+    edges. What it does not explain is encoded as z, the person. Both together say what this person
+    would show at any motion, and `adjust` replays the person's own residual at the reference. The
+    paper's model, encoder and decoder trained together, is `InvVAE.as_published()`.
+
+    Parameters
+    ----------
+    n_components : int, default=68
+        Largest number of latent units; units that would only hold noise stay empty.
+    invariance_weight : float between 0 and 1, or "auto", default=1.0
+        Share of the dependence between z and motion that is taken out after the main effect of
+        motion has been. "auto" finds the smallest share whose held-out certificate passes, and
+        keeps what it saw in `frontier_`.
+    lengths : array-like of shape (V, V), optional
+        Mean fibre lengths in mm; they help edges to learn from each other.
+    random_state : int, default=0
+        For the draws that `adjust` makes inside the step of each count.
+
+    Attributes
+    ----------
+    model_ : InvariantModel
+        Everything learned about connectomes.
+    diagnostics_ : LatentDiagnostics
+        KL per unit in nats, and active units.
+    frontier_ : pandas.DataFrame
+        Only with ``invariance_weight="auto"``: leakage, log-likelihood and trait prediction of
+        held-out subjects for each weight.
+    n_regions_, n_confounds_, n_features_in_ : int
+
+    References
+    ----------
+    Y. Zhang et al., Motion-invariant variational auto-encoding of brain structural connectomes,
+    Imaging Neuroscience, 2024.
+
+    Examples
+    --------
+    >>> from stillome.simulate import simulate_cohort
+    >>> simulated = simulate_cohort(60, regime="thinning", random_state=0)
+    >>> model = InvVAE(n_components=10).fit(simulated.X, confounds=simulated.confounds)
+    >>> model.transform(simulated.X, confounds=simulated.confounds).shape
+    (60, 10)
+    >>> model.adjust(simulated.X, confounds=simulated.confounds).dtype == simulated.X.dtype
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 68,
+        *,
+        invariance_weight: float | Literal["auto"] = 1.0,
+        lengths: ArrayLike | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.invariance_weight = invariance_weight
+        self.lengths = lengths
+        self.random_state = random_state
+
+    @staticmethod
+    def as_published(**overrides: Any) -> "Storable":
+        """Return the paper's own model (Table 1, Appendix E), unfitted.
+
+        Parameters
+        ----------
+        **overrides
+            Parameters of `PublishedInvVAE` to set otherwise.
+        """
+        # torch takes seconds to import, and only the published model needs it.
+        from stillome.models.published import PublishedInvVAE
+
+        return PublishedInvVAE(**overrides)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
+    ) -> Self:
+        """Learn motion's effect, the person's part and, if given, the traits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+            Fibre counts, or weights ≥ 0.
+        y : array-like of shape (n,) or (n, T), optional
+            Traits; NaN is missing.
+        confounds : array-like of shape (n,) or (n, C)
+            Motion and whatever else should go. Subjects with NaN do not enter the fit.
+        covariates_to_keep : array-like of shape (n,) or (n, Q), optional
+            Biology that goes with motion (age, sex, diagnosis) and must not be removed with it.
+        """
+        data = self._training_data(X, y, confounds, allow_missing=True, min_subjects=_MIN_SUBJECTS)
+        assert data.confounds is not None
+        known = np.asarray(~np.isnan(data.confounds).any(axis=1))
+        if known.sum() < _MIN_SUBJECTS:
+            raise ConfoundsError(
+                f"confounds: known for {known.sum()} subjects; at least {_MIN_SUBJECTS} needed."
+            )
+        edges, motion = data.edges[known], data.confounds[known]
+        check_confounds(motion)
+        traits = None if data.traits is None else data.traits[known]
+        covariates = self._covariates(covariates_to_keep, known, motion)
+        model = self._fit_model(edges, motion, covariates)
+        self.invariance_weight_ = self._choose_weight(edges, motion, covariates, traits)
+        self.model_ = model.weighted(self.invariance_weight_)
+        latent, _ = self.model_.encode(edges, motion)
+        self._describe(latent, motion, traits)
+        self.training_hash_ = training_hash(data.edges)
+        return self
+
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
+    ) -> Any:
+        """Return posterior means of z, and their standard deviations if asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+        confounds : array-like of shape (n,) or (n, C), optional
+            NaN, or nothing at all, where motion is unknown: it is inferred from the connectome.
+        return_std : bool, default=False
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+        std : array of shape (n, n_components)
+            Only with ``return_std=True``.
+        """
+        edges = self._new_edges(X)
+        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        if not return_std:
+            return latent
+        return latent, np.broadcast_to(self.model_.encoder.posterior_sd, latent.shape).copy()
+
+    def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
+        """Read motion from connectomes, and say how sure that is (users' units)."""
+        return self.model_.inference.infer(self.model_.counts(self._new_edges(X)))
+
+    def reconstruct(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the expected connectomes at the motion that was."""
+        connectomes = self._new_connectomes(X)
+        edges = self._new_edges(X)
+        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        rates = np.exp(self.model_.law(latent, motion).log_rates) / float(self.model_.unit)
+        return shaped_like(rates, connectomes)
+
+    def adjust(
+        self,
+        X: ArrayLike,
+        *,
+        confounds: ArrayLike | None = None,
+        reference: ArrayLike | None = None,
+        method: Literal["counterfactual", "decode"] = "counterfactual",
+        n_draws: int | None = None,
+        interval: float | None = None,
+        random_state: int | None = None,
+    ) -> Any:
+        """Return the connectomes as they would be at the reference motion.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+            Counts stay whole numbers; weights stay weights. Nothing becomes negative.
+        confounds : array-like of shape (n,) or (n, C), optional
+            Inferred where missing. A subject at the reference comes back unchanged.
+        reference : float or array-like of shape (C,), default 0
+            In the users' units.
+        method : {"counterfactual", "decode"}, default="counterfactual"
+            "counterfactual" replays the person's own residual; "decode" gives the paper's
+            A* = decode(z, reference), which keeps only what z holds of the person.
+        n_draws : int, optional
+            Several imputations: the answer gets a first axis of this length.
+        interval : float, optional
+            Also return bounds that hold with this probability, e.g. 0.9 (counts only).
+        random_state : int, optional
+            Another seed than the constructor's.
+
+        Returns
+        -------
+        array, or AdjustedConnectomes with ``interval``
+        """
+        connectomes, edges = self._new_connectomes(X), self._new_edges(X)
+        level = self._reference(reference)
+        self._warn_if_far(level)
+        seed = self.random_state if random_state is None else random_state
+        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        if method == "decode":
+            rates = np.exp(self.model_.law(latent, np.broadcast_to(level, motion.shape)).log_rates)
+            return shaped_like(rates / float(self.model_.unit), connectomes)
+        if method != "counterfactual":
+            raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
+        n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)
+        draws = [
+            shaped_like(
+                replay(self.model_, edges, latent, motion, level, [seed, draw]), connectomes
+            )
+            for draw in range(n_seeds)
+        ]
+        answer = draws[0] if n_draws is None else np.stack(draws)
+        if interval is None:
+            return answer
+        lower, upper = bounds(self.model_, edges, latent, motion, level, interval)
+        return AdjustedConnectomes(
+            answer, shaped_like(lower, connectomes), shaped_like(upper, connectomes)
+        )
+
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
+        latent = self.transform(X, confounds=confounds)
+        if self.traits_ is None:
+            raise NotFittedError("InvVAE was fitted without traits. Call fit(X, y, ...) first.")
+        predicted = self.traits_.predict(latent)
+        return predicted[:, 0] if self._one_trait else predicted
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+    ) -> float:
+        """Return R² of the traits or, without `y`, the mean log-likelihood per subject."""
+        if y is not None:
+            return super().score(X, y, confounds=confounds)
+        edges = self._new_edges(X)
+        return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
+
+    def sample(
+        self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
+    ) -> SyntheticCohort:
+        """Draw connectomes, confounds and traits jointly from the fitted model (Section 6)."""
+        self._check_fitted()
+        rng = check_random_state(random_state)
+        n = check_count(n_subjects, "n_subjects", minimum=1)
+        latent = rng.standard_normal((n, len(self.latent_sd_))) * self.latent_sd_
+        motion = self.confound_distribution_.draw(n, rng)
+        law = self.model_.law(latent, motion)
+        gamma = rng.gamma(1 / law.dispersions, law.dispersions)
+        counts = rng.poisson(np.exp(law.log_rates) * gamma)
+        traits = None
+        if self.traits_ is not None:
+            predicted = self.traits_.predict(latent)
+            traits = predicted + rng.standard_normal(predicted.shape) * self.trait_noise_
+            traits = traits[:, 0] if self._one_trait else traits
+        return SyntheticCohort(edges_to_matrices(counts.astype(np.int64)), motion, traits)
+
+    def _fit_model(
+        self,
+        edges: NDArray[Any],
+        motion: NDArray[np.float64],
+        covariates: NDArray[np.float64] | None,
+    ) -> InvariantModel:
+        lengths = None
+        if self.lengths is not None:
+            matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
+            lengths = matrix[edge_indices(self.n_regions_)]
+        return InvariantModel.fit(
+            edges,
+            motion,
+            n_regions=self.n_regions_,
+            n_components=check_count(self.n_components, "n_components", minimum=1),
+            lengths=lengths,
+            covariates=covariates,
+        )
+
+    def _choose_weight(
+        self,
+        edges: NDArray[Any],
+        motion: NDArray[np.float64],
+        covariates: NDArray[np.float64] | None,
+        traits: NDArray[np.float64] | None,
+    ) -> float:
+        weight = self.invariance_weight
+        if weight != "auto":
+            if isinstance(weight, str) or not 0 <= weight <= 1:
+                raise InputError(
+                    f"invariance_weight={weight!r}; expected a share from 0 to 1, or 'auto'."
+                )
+            return float(weight)
+
+        def fit(rows: NDArray[np.intp]) -> InvariantModel:
+            kept = None if covariates is None else covariates[rows]
+            return self._fit_model(edges[rows], motion[rows], kept)
+
+        self.frontier_: pd.DataFrame = invariance_frontier(
+            fit, edges, motion, covariates, traits, self.random_state
+        )
+        return smallest_passing(self.frontier_)
+
+    def _describe(
+        self,
+        latent: NDArray[np.float64],
+        motion: NDArray[np.float64],
+        traits: NDArray[np.float64] | None,
+    ) -> None:
+        """Keep what is known of the latent, the confounds and the traits."""
+        log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
+        self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
+        warn_if_collapsed(self.diagnostics_)
+        self.latent_sd_ = latent.std(axis=0)
+        self.confound_distribution_ = ConfoundDistribution.fit(motion)
+        self.traits_ = None if traits is None else TraitRegression.fit(latent, traits)
+        if self.traits_ is not None and traits is not None:
+            self.trait_noise_ = np.nanstd(traits - self.traits_.predict(latent), axis=0)
+
+    def _covariates(
+        self, values: ArrayLike | None, known: NDArray[np.bool_], motion: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        if values is None:
+            return None
+        covariates = check_confounds(values, n_subjects=len(known), name="covariates_to_keep")
+        covariates = covariates[known]
+        design = np.column_stack([np.ones(len(covariates)), covariates])
+        fitted = design @ np.linalg.lstsq(design, motion, rcond=None)[0]
+        explained = fitted.var(axis=0) / motion.var(axis=0)
+        if explained.max() > _NOT_SEPARABLE:
+            warnings.warn(
+                f"covariates_to_keep explain {explained.max():.0%} of confound "
+                f"{int(explained.argmax())}: what is biology and what is motion can hardly be told "
+                "apart in these data. Read adjusted connectomes with care.",
+                StillomeWarning,
+                stacklevel=3,
+            )
+        return covariates
+
+    def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
+        if confounds is None:
+            return np.full((n_subjects, self.n_confounds_), np.nan)
+        return self._new_confounds(confounds, n_subjects, allow_missing=True)
+
+    def _warn_if_far(self, level: NDArray[np.float64]) -> None:
+        known = self.confound_distribution_.quantiles
+        low, high, spread = known[0], known[-1], self.model_.basis.scales
+        gap = np.maximum(low - level, level - high) / spread
+        worst = int(gap.argmax())
+        if gap[worst] > _FAR:
+            warnings.warn(
+                f"reference={level[worst]:g} lies {gap[worst]:.2g} standard deviations outside "
+                f"the training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: "
+                "the model extrapolates. Pass reference=... to stay near what it has seen.",
+                StillomeWarning,
+                stacklevel=3,
+            )
+
+    def _get_state(self) -> ModelState:
+        arrays = {f"model.{name}": value for name, value in to_arrays(self.model_).items()}
+        arrays |= {f"confounds.{n}": v for n, v in self.confound_distribution_._asdict().items()}
+        arrays |= {"latent_sd": self.latent_sd_, "kl": self.diagnostics_.kl_per_dimension}
+        if self.traits_ is not None:
+            arrays |= {"traits.coefficients": self.traits_.coefficients}
+            arrays |= {"traits.intercepts": self.traits_.intercepts}
+            arrays |= {"traits.noise": self.trait_noise_}
+        values = {name: getattr(self, name) for name in _KEPT}
+        values |= {"active_units": self.diagnostics_.active_units}
+        values |= {"invariance_weight": self.invariance_weight_}
+        return ModelState(values, arrays)
+
+    def _set_state(self, state: ModelState) -> None:
+        for name in _KEPT:
+            setattr(self, name, state.values[name])
+        arrays = state.arrays
+        self.invariance_weight_ = float(state.values["invariance_weight"])
+        parts = {n.removeprefix("model."): v for n, v in arrays.items() if n.startswith("model.")}
+        self.model_ = from_arrays(parts)
+        self.confound_distribution_ = ConfoundDistribution(
+            **{name: arrays[f"confounds.{name}"] for name in ConfoundDistribution._fields}
+        )
+        self.latent_sd_ = check_features(arrays["latent_sd"][None])[0]
+        self.diagnostics_ = LatentDiagnostics(arrays["kl"], int(state.values["active_units"]))
+        self.traits_ = None
+        if "traits.coefficients" in arrays:
+            self.traits_ = TraitRegression(
+                arrays["traits.coefficients"], arrays["traits.intercepts"]
+            )
+            self.trait_noise_ = arrays["traits.noise"]

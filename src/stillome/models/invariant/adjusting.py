@@ -1,0 +1,80 @@
+"""From a fitted model to adjusted connectomes, their bounds, and how likely data are."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.counts import nb_pmf
+from stillome.exceptions import InputError
+from stillome.models.invariant.counterfactual import (
+    count_interval,
+    positions_in_step,
+    replay_counts,
+    replay_weights,
+)
+from stillome.models.invariant.model import InvariantModel, is_whole
+
+Floats = NDArray[np.float64]
+
+
+def replay(
+    model: InvariantModel,
+    edges: NDArray[Any],
+    latent: Floats,
+    motion: Floats,
+    level: Floats,
+    seed: list[int],
+) -> NDArray[Any]:
+    """Return edges (n, E) as these people would show them at this level of motion.
+
+    Parameters
+    ----------
+    model : InvariantModel
+    edges : array of shape (n, E)
+    latent : array of shape (n, K)
+    motion : array of shape (n, C)
+        Without missing values.
+    level : array of shape (C,)
+    seed : list of int
+    """
+    here = model.law(latent, motion)
+    there = model.law(latent, np.broadcast_to(level, motion.shape))
+    positions = positions_in_step(edges, seed)
+    if is_whole(edges):
+        moved = replay_counts(edges, here, there, positions)
+    else:
+        unit = float(model.unit)
+        zeros = model.zero_shares(motion, level)
+        moved = (replay_weights(edges * unit, here, there, zeros, positions) / unit).astype(
+            edges.dtype
+        )
+    there_already = (motion == level).all(axis=1)
+    return np.where(there_already[:, None], edges, moved)
+
+
+def bounds(
+    model: InvariantModel,
+    edges: NDArray[Any],
+    latent: Floats,
+    motion: Floats,
+    level: Floats,
+    interval: float,
+) -> tuple[Floats, Floats]:
+    """Return lower and upper bounds (n, E) of the counts at this level of motion."""
+    if not 0 < interval < 1:
+        raise InputError(f"interval={interval}; expected a probability between 0 and 1.")
+    if not is_whole(edges):
+        raise InputError("interval: bounds are there for whole-number counts only.")
+    here = model.law(latent, motion)
+    there = model.law(latent, np.broadcast_to(level, motion.shape))
+    return count_interval(edges, here, there, model.log_ratio_sd(motion, level), interval)
+
+
+def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
+    """Return the mean log-likelihood per subject given its own z and motion, in nats."""
+    latent, motion = model.encode(edges, confounds)
+    law = model.law(latent, motion)
+    counts = np.round(model.counts(edges).astype(np.float64))
+    likely = nb_pmf(counts, np.exp(law.log_rates), 1 / law.dispersions)
+    return float(np.log(np.maximum(likely, 1e-300)).sum(axis=1).mean())

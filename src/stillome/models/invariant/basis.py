@@ -1,0 +1,115 @@
+"""Smooth functions of motion: natural cubic splines, orthonormal over the training subjects."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+_N_KNOTS = 4
+_TRIMMED = 0.02  # share of subjects outside the outermost knots, where splines go straight on
+_MIN_DISTINCT = 10  # fewer distinct values (site dummies, sex) get a straight line
+_NEGLIGIBLE = 1e-3  # a spline column that adds less than this to the others is left out
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MotionBasis:
+    """Turns confounds (n, C) into basis functions (n, P), each of mean 0 and variance 1.
+
+    The first function of each confound is that confound itself; the others bend. Beyond the
+    outermost knots all are straight lines, so that a reference outside the data is reached by
+    the gentlest extrapolation there is.
+
+    Attributes
+    ----------
+    knots : array of shape (C, 4)
+        NaN for a confound that enters as a straight line.
+    scales : array of shape (C,)
+    means : array of shape (Q,)
+    rotation : array of shape (Q, P)
+    """
+
+    knots: Floats
+    scales: Floats
+    means: Floats
+    rotation: Floats
+
+    @classmethod
+    def fit(cls, confounds: Floats) -> Self:
+        """Place the knots and make the functions orthonormal over these subjects."""
+        scales = confounds.std(axis=0)
+        knots = np.stack([_place_knots(column) for column in (confounds / scales).T])
+        raw = _raw_functions(confounds / scales, knots)
+        means = raw.mean(axis=0)
+        triangular = np.linalg.qr(raw - means, mode="r") / np.sqrt(len(raw))
+        kept = np.abs(np.diag(triangular)) > _NEGLIGIBLE
+        triangular = triangular[np.ix_(kept, kept)]
+        rotation = np.zeros((raw.shape[1], int(kept.sum())))
+        rotation[kept] = np.linalg.inv(triangular) * np.sign(np.diag(triangular))
+        return cls(knots, scales, means, rotation)
+
+    def __call__(self, confounds: Floats) -> Floats:
+        """Evaluate the functions."""
+        raw = _raw_functions(confounds / self.scales, self.knots)
+        return np.asarray((raw - self.means) @ self.rotation)
+
+    @property
+    def n_functions(self) -> int:
+        """Number of basis functions, P."""
+        return int(self.rotation.shape[1])
+
+
+class MotionFunctions(NamedTuple):
+    """Functions of motion of the training subjects, and what slopes on them are estimated with.
+
+    Attributes
+    ----------
+    values : array of shape (n, P)
+    estimating : array of shape (n, P)
+        The same without what covariates to keep explain, at unit variance: a regression on these
+        gives the effect of motion at equal age, sex or diagnosis.
+    spread : array of shape (P,)
+        By which slopes on `estimating` are divided to become slopes on `values`.
+    """
+
+    values: NDArray[np.float32]
+    estimating: NDArray[np.float32]
+    spread: Floats
+
+    @classmethod
+    def given(cls, functions: Floats, covariates: Floats | None) -> Self:
+        """Separate functions of motion (n, P) from covariates (n, Q)."""
+        values = functions.astype(np.float32)
+        if covariates is None:
+            return cls(values, values, np.ones(functions.shape[1]))
+        design = np.column_stack([np.ones(len(covariates)), covariates])
+        own = functions - design @ np.linalg.lstsq(design, functions, rcond=None)[0]
+        spread = np.maximum(own.std(axis=0), 1e-6)
+        return cls(values, (own / spread).astype(np.float32), spread)
+
+
+def _place_knots(values: Floats) -> Floats:
+    if len(np.unique(values)) < _MIN_DISTINCT:
+        return np.full(_N_KNOTS, np.nan)
+    quantiles = np.quantile(values, np.linspace(_TRIMMED, 1 - _TRIMMED, _N_KNOTS))
+    # Halfway between equal shares of subjects and equal steps of motion: motion is skewed, and
+    # quantiles alone would spend every knot on people who hardly moved.
+    knots = (quantiles + np.linspace(quantiles[0], quantiles[-1], _N_KNOTS)) / 2
+    return knots if (np.diff(knots) > 1e-6).all() else np.full(_N_KNOTS, np.nan)
+
+
+def _raw_functions(values: Floats, knots: Floats) -> Floats:
+    columns = []
+    for column, places in zip(values.T, knots, strict=True):
+        columns.append(column)
+        if np.isnan(places).any():
+            continue
+        last = np.maximum(column - places[-1], 0) ** 3
+        bends = [
+            (np.maximum(column - place, 0) ** 3 - last) / (places[-1] - place)
+            for place in places[:-1]
+        ]
+        columns += [bend - bends[-1] for bend in bends[:-1]]
+    return np.column_stack(columns)

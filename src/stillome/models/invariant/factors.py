@@ -1,0 +1,272 @@
+"""The person: a linear encoder of what motion does not explain, and a count decoder.
+
+The encoder sees (log(1 + A) − its mean given motion) / its spread given motion, so that neither
+the first nor the second moment of its input carries motion. It is fitted in closed form: factor
+analysis, keeping the factors that stand above the noise. The decoder adds the person's part,
+ψ = z · loadings, to the log rate of every edge and is fitted by likelihood.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.models.invariant.basis import MotionFunctions
+from stillome.models.invariant.effect import (
+    MotionEffect,
+    fit_dispersion,
+    fit_dispersion_slopes,
+    scaled_dispersion,
+)
+from stillome.models.invariant.moments import log_moments
+from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
+from stillome.models.invariant.spectrum import leading_factors
+
+_SD_FLOOR = 0.05
+_ROUNDS = 2
+_LEAST_RELIABLE = 0.0  # squared cosine with the true direction
+_LARGEST_SHARE = 0.95
+_LARGEST_WEIGHT = 3.0
+_SCALE_MARGIN = 1.5
+_DECODER_STEPS = 10
+_STEP_LENGTH = 0.9
+_LARGEST_STEP = 0.5
+_LOG_RATE_RANGE = (-14.0, 12.0)
+
+Floats = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """q(z | A, c): posterior mean and standard deviation, in closed form.
+
+    Attributes
+    ----------
+    offset, scale : arrays of shape (E,)
+        Mean and spread of the input over the training subjects.
+    drift : array of shape (P, E)
+        What of motion is left in the standardised input, per function of motion: the mean of a
+        logarithm also moves when motion changes a spread. Taken out before encoding.
+    weights : array of shape (E, K)
+        From standardised input to the posterior mean; zero for units that carry nothing.
+    posterior_sd : array of shape (K,)
+        The same for all subjects; 1 (the prior) for units that carry nothing.
+    association : array of shape (P, K)
+        What of each unit still goes with each function of motion, beyond chance; taken out.
+    directions : array of shape (K, J)
+        Directions of z along which people differ more, or less, the more they moved.
+    scale_slopes : array of shape (P, J)
+        log spread along each direction changes by this much with each function of motion.
+    """
+
+    offset: Floats
+    scale: Floats
+    drift: Floats
+    weights: Floats
+    posterior_sd: Floats
+    association: Floats
+    directions: Floats
+    scale_slopes: Floats
+
+    def encode(self, values: Array, functions: Array) -> Floats:
+        """Return the posterior mean (n, K) from encoder input (n, E)."""
+        dtype = values.dtype
+        standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
+        standard -= functions.astype(dtype) @ self.drift.astype(dtype)
+        means = (standard @ self.weights.astype(dtype)).astype(np.float64)
+        means -= functions @ self.association
+        along = means @ self.directions
+        # The directions are orthonormal once units have unit variance.
+        change = along * np.expm1(-functions @ self.scale_slopes)
+        return np.asarray(means + change @ np.linalg.pinv(self.directions))
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """p(A | z, c): negative binomial with log rate ξ + m(c) + offset + z · loadings.
+
+    Attributes
+    ----------
+    offset : array of shape (E,)
+    loadings : array of shape (K, E)
+    dispersion : array of shape (E,)
+        Around the person's own rate.
+    dispersion_slopes : array of shape (P,)
+    """
+
+    offset: Floats
+    loadings: Floats
+    dispersion: Floats
+    dispersion_slopes: Floats
+
+    def log_rates(self, effect: MotionEffect, functions: Array, latent: Array) -> Array:
+        """Return the log rate of every edge, shape (n, E)."""
+        dtype = functions.dtype
+        person = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
+        return np.clip(effect.log_rates(functions) + person, *_LOG_RATE_RANGE)
+
+    def dispersions(self, functions: Array) -> Array:
+        """Return the dispersion at this motion, shape (n, E)."""
+        return scaled_dispersion(self.dispersion, self.dispersion_slopes, functions)
+
+
+def encoder_input(counts: Array, effect: MotionEffect, functions: Array) -> Array:
+    """Return log(1 + A) standardised by its moments given motion, shape (n, E)."""
+    moments = log_moments(np.exp(effect.log_rates(functions)), effect.dispersions(functions))
+    floor = counts.dtype.type(_SD_FLOOR)
+    return np.asarray((np.log1p(counts) - moments.mean) / (moments.sd + floor))
+
+
+def fit_encoder(
+    values: Array, motion: MotionFunctions, design: EdgeDesign, n_components: int
+) -> Encoder:
+    """Fit by factor analysis.
+
+    Parameters
+    ----------
+    values : array of shape (n, E)
+        From `encoder_input`.
+    motion : MotionFunctions
+    design : EdgeDesign
+        What edges can share.
+    n_components : int
+        Largest number of units; those that do not stand above the noise stay empty.
+    """
+    n, n_edges = values.shape
+    offset, scale = values.mean(axis=0), values.std(axis=0) + values.dtype.type(_SD_FLOOR)
+    standard = (values - offset) / scale
+    drift = _fit_drift(standard, motion, design)
+    standard -= motion.values @ drift.astype(values.dtype)
+    precision = np.ones(n_edges, values.dtype)
+    for round_ in range(_ROUNDS):
+        weighted = standard * precision
+        spectrum = leading_factors(weighted, n_components)
+        if round_ < _ROUNDS - 1:
+            # An edge that the factors explain well has little noise of its own: weigh it more.
+            signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(values.dtype)
+            explained = ((signal.T @ standard) ** 2).sum(axis=0) / (standard**2).sum(axis=0)
+            precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
+    reliability = spectrum.reliability()
+    signal = reliability * spectrum.signal_variances()
+    share = np.where(reliability > _LEAST_RELIABLE, signal / (1 + signal), 0.0)
+    directions = weighted.T.astype(np.float64) @ spectrum.scores
+    lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
+    # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
+    weights = precision[:, None] * directions / lengths * np.sqrt(n * share)
+    weights, share = _padded(weights, n_components), _padded(share[None], n_components)[0]
+    latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
+    association = _fit_association(latent, motion)
+    remaining = latent - motion.values @ association
+    directions, scale_slopes = _fit_scales(remaining, motion.values)
+    return Encoder(
+        offset.astype(np.float64),
+        scale.astype(np.float64),
+        drift,
+        weights,
+        np.sqrt(1 - share),
+        association,
+        directions,
+        scale_slopes,
+    )
+
+
+def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: Floats) -> Decoder:
+    """Fit loadings by penalised likelihood, all edges at once.
+
+    The units of z are uncorrelated over the training subjects, so that a Newton step per unit and
+    edge needs no matrix to be inverted.
+    """
+    z = latent.astype(counts.dtype)
+    fixed = effect.log_rates(functions)
+    second_moment = np.maximum((latent**2).mean(axis=0), 1e-12)[:, None]
+    loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
+    offset = np.zeros(counts.shape[1], counts.dtype)
+    dispersion = effect.dispersion.astype(counts.dtype)
+    prior_variance = np.full((latent.shape[1], 1), 0.05**2)
+    for step in range(_DECODER_STEPS + 1):
+        rates = np.exp(np.clip(fixed + offset + z @ loadings, *_LOG_RATE_RANGE))
+        if step in (3, 6, _DECODER_STEPS):
+            dispersion = fit_dispersion(counts, rates).astype(counts.dtype)
+        if step == _DECODER_STEPS:
+            break
+        shrink = 1 / (1 + rates * dispersion)
+        residual = (counts - rates) * shrink
+        information = (rates * shrink).sum(axis=0)
+        gradient = z.T @ residual - loadings / prior_variance.astype(z.dtype)
+        curvature = second_moment * information + 1 / prior_variance
+        change = np.clip(_STEP_LENGTH * gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+        loadings += change.astype(z.dtype)
+        offset += np.clip(
+            residual.sum(axis=0) / (information + 1e-3), -_LARGEST_STEP, _LARGEST_STEP
+        )
+        if step in (4, 7):
+            mean_square = (loadings.astype(np.float64) ** 2).mean(axis=1, keepdims=True)
+            prior_variance = np.maximum(mean_square, 1e-6)
+    slopes = fit_dispersion_slopes(counts, rates, dispersion.astype(np.float64), functions)
+    return Decoder(
+        offset.astype(np.float64),
+        loadings.astype(np.float64),
+        dispersion.astype(np.float64),
+        slopes,
+    )
+
+
+def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
+    """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
+    n = len(standard)
+    individual = IndividualDifferences.find(standard)
+    variances = standard.var(axis=0, dtype=np.float64) / n
+    own = np.maximum(variances - (individual.loadings**2).sum(axis=1) / n, 0.2 * variances)
+    slopes = (motion.estimating.T @ standard).astype(np.float64) / n
+    pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
+    return np.stack(pooled) / motion.spread[:, None]
+
+
+def _fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
+    """Regress the units on motion; keep what exceeds chance (James–Stein)."""
+    slopes = motion.estimating.T.astype(np.float64) @ latent / len(latent)
+    variances = latent.var(axis=0)
+    n_active = int((variances > 0).sum())
+    if n_active < 3:
+        return np.zeros_like(slopes)
+    squares = (slopes**2 / np.where(variances > 0, variances, np.inf)).sum(axis=1, keepdims=True)
+    real = np.maximum(0, 1 - (n_active - 2) / np.maximum(len(latent) * squares, 1e-12))
+    return np.asarray(slopes * real / motion.spread[:, None])
+
+
+def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
+    """Find directions along which the spread of z changes with motion, and by how much.
+
+    The covariance of unit-variance units, weighted by a function of motion, has eigenvalues
+    within ±2√(K/n) when nothing changes; what lies outside is a change.
+    """
+    n, n_units = latent.shape
+    spread = latent.std(axis=0)
+    active = spread > 0
+    if active.sum() < 2:
+        return np.zeros((n_units, 0)), np.zeros((functions.shape[1], 0))
+    units = latent[:, active] / spread[active]
+    chance = 2 * np.sqrt(active.sum() / n)
+    found = np.zeros((int(active.sum()), 0))
+    for function in functions.T.astype(np.float64):
+        # Skewed motion lets a few subjects speak for all; bounded weights do not.
+        weights = np.clip(function, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
+        weights = (weights - weights.mean()) / weights.std()
+        values, vectors = np.linalg.eigh((units.T * weights) @ units / n)
+        found = np.hstack([found, vectors[:, np.abs(values) > _SCALE_MARGIN * chance]])
+    basis = np.linalg.qr(found)[0]
+    along = units @ basis
+    log_square = np.log(along**2 + 1e-3 * along.var(axis=0))
+    log_square -= log_square.mean(axis=0)
+    slopes = functions.T.astype(np.float64) @ log_square / n / 2
+    slopes *= np.maximum(0, 1 - log_square.var(axis=0) / (4 * n) / np.maximum(slopes**2, 1e-12))
+    directions = np.zeros((n_units, basis.shape[1]))
+    directions[active] = basis / spread[active][:, None]
+    return directions, slopes
+
+
+def _padded(array: Floats, n_components: int) -> Floats:
+    missing = n_components - array.shape[1]
+    return np.pad(array, ((0, 0), (0, max(missing, 0))))

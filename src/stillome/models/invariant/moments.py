@@ -1,0 +1,88 @@
+"""Mean and spread of log(1 + count) for negative binomial counts, from a table made once."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+_LOG_RATES = np.linspace(np.log(1e-3), np.log(1e5), 96)
+_LOG_DISPERSIONS = np.linspace(np.log(1e-3), np.log(50.0), 28)
+_N_GAMMA = 200  # equally likely values of the gamma that mixes Poisson counts
+_EXACT_BELOW = 60.0  # Poisson sums are exact below this rate, a Taylor series serves above
+
+Array = NDArray[np.floating[Any]]
+
+
+class LogMoments(NamedTuple):
+    """E and sd of log(1 + count), each of the shape of the rates."""
+
+    mean: Array
+    sd: Array
+
+
+def log_moments(rates: Array, dispersions: Array) -> LogMoments:
+    """Look up the moments of log(1 + A), A ~ NB(rate, dispersion), by bilinear interpolation.
+
+    Parameters
+    ----------
+    rates : array, positive
+    dispersions : array that broadcasts against `rates`, positive
+
+    Examples
+    --------
+    >>> moments = log_moments(np.array([0.001, 1000.0]), np.array(0.001))
+    >>> bool(abs(moments.mean[0] - 0.001 * np.log(2)) < 1e-5)
+    True
+    >>> bool(abs(moments.mean[1] - np.log(1000)) < 0.01)
+    True
+    """
+    table = _table()
+    row, row_part = _position(np.log(rates), _LOG_RATES)
+    column, column_part = _position(np.log(dispersions), _LOG_DISPERSIONS)
+    corner = row * len(_LOG_DISPERSIONS) + column
+    width = len(_LOG_DISPERSIONS)
+    results = []
+    for values in table:
+        flat = values.ravel().astype(rates.dtype)
+        above = corner + width
+        low = flat[corner] + column_part * (flat[corner + 1] - flat[corner])
+        high = flat[above] + column_part * (flat[above + 1] - flat[above])
+        results.append(low + row_part * (high - low))
+    return LogMoments(results[0], np.exp(results[1]))
+
+
+def _position(values: Array, grid: NDArray[np.float64]) -> tuple[NDArray[np.int32], Array]:
+    place = (values - values.dtype.type(grid[0])) / values.dtype.type(grid[1] - grid[0])
+    place = np.clip(place, 0, len(grid) - 1.001)
+    cell = place.astype(np.int32)
+    return cell, place - cell
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean, and log sd, over the grid of rates and dispersions."""
+    rates, size = np.exp(_LOG_RATES), np.exp(-_LOG_DISPERSIONS)
+    levels = (np.arange(_N_GAMMA) + 0.5) / _N_GAMMA
+    gamma = special.gammaincinv(size[:, None], levels) / size[:, None]
+    gamma /= gamma.mean(axis=1, keepdims=True)
+    first, second = _poisson_moments(rates[:, None, None] * gamma)
+    mean = first.mean(axis=-1)
+    variance = np.maximum(second.mean(axis=-1) - mean**2, 1e-12)
+    return mean, 0.5 * np.log(variance)
+
+
+def _poisson_moments(rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """E and E of the square of log(1 + Poisson), interpolated from exact sums where small."""
+    grid = np.concatenate([[0.0], np.geomspace(1e-6, _EXACT_BELOW, 400)])
+    counts = np.arange(200)
+    log_p = special.xlogy(counts, grid[:, None]) - grid[:, None] - special.gammaln(counts + 1)
+    p = np.exp(log_p)
+    small = np.minimum(rates, _EXACT_BELOW)
+    first = np.interp(small, grid, p @ np.log1p(counts))
+    second = np.interp(small, grid, p @ np.log1p(counts) ** 2)
+    large = rates >= _EXACT_BELOW
+    spread = rates / (1 + rates) ** 2
+    taylor = np.log1p(rates) - spread / 2
+    return np.where(large, taylor, first), np.where(large, taylor**2 + spread, second)

@@ -1,0 +1,72 @@
+"""How often an edge is empty, as a function of motion; for weights that are not counts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
+
+_LEVEL = 0.01
+_LIMIT = 1e-3
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ZeroModel:
+    """P(edge is empty) = baseline + functions of motion · slopes.
+
+    Attributes
+    ----------
+    baseline : array of shape (E,)
+    slopes : array of shape (P, E)
+        All 0 unless the share of empty edges goes with motion beyond doubt.
+    """
+
+    baseline: Floats
+    slopes: Floats
+
+    def shares(self, functions: Floats) -> Floats:
+        """Return the probability of an empty edge, (n, E)."""
+        return np.clip(self.baseline + functions @ self.slopes, _LIMIT, 1 - _LIMIT)
+
+
+def fit_zero_model(
+    weights: NDArray[np.floating], functions: Floats, design: EdgeDesign
+) -> ZeroModel:
+    """Fit by pooled regression of the zero pattern on motion.
+
+    Parameters
+    ----------
+    weights : array of shape (n, E)
+    functions : array of shape (n, P)
+        Standardised functions of motion.
+    design : EdgeDesign
+    """
+    empty = (weights == 0).astype(np.float64)
+    n = len(empty)
+    baseline = empty.mean(axis=0)
+    if not _goes_with(empty.mean(axis=1), functions):
+        return ZeroModel(baseline, np.zeros((functions.shape[1], empty.shape[1])))
+    residual = empty - baseline
+    individual = IndividualDifferences.find(residual)
+    variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
+    own = np.maximum(variances - (individual.loadings**2).sum(axis=1) / n, 0.2 * variances)
+    slopes = functions.T @ residual / n
+    pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
+    return ZeroModel(baseline, np.stack(pooled))
+
+
+def _goes_with(share: Floats, functions: Floats) -> bool:
+    """F test of the share of empty edges on the functions of motion."""
+    n, n_functions = functions.shape
+    total = ((share - share.mean()) ** 2).sum()
+    if total == 0 or n <= n_functions + 2:
+        return False
+    explained = n * ((functions.T @ (share - share.mean()) / n) ** 2).sum()
+    spread = max(total - explained, 1e-12) / (n - n_functions - 1)
+    return bool(
+        stats.f.sf(explained / n_functions / spread, n_functions, n - n_functions - 1) < _LEVEL
+    )
