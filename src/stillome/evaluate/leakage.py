@@ -196,7 +196,7 @@ def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dic
     # Each probe has its own generator, so that scores are the same with and without tests.
     seeds = rng.integers(2**63, size=4).tolist()
     shuffles, *fits = [np.random.default_rng(seed) for seed in seeds]
-    orders = Shuffler(data.groups).draw(n_permutations, shuffles)
+    orders = Shuffler(data.groups).draw_many(n_permutations, shuffles)
     x, c, folds, zeros = data.features, data.confounds, data.folds, data.zeros
     groups = data.groups if n_permutations else None
     jobs: dict[str, Job] = {

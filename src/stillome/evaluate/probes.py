@@ -55,7 +55,11 @@ class Shuffler:
             for size in np.unique(sizes)
         ]
 
-    def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return one permutation of 0 … n-1."""
+        return self.draw_many(1, rng)[0]
+
+    def draw_many(self, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return permutations of 0 … n-1, of shape (n_draws, n)."""
         orders = np.empty((n_draws, self._n), dtype=np.intp)
         for members in self._by_size:
@@ -246,7 +250,7 @@ def _fold_test(
     scale = np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=0)
     scale[scale == 0] = np.inf
     shuffler = Shuffler(np.unique(groups, return_inverse=True)[1])
-    orders = shuffler.draw(_FOLD_PERMUTATIONS, rng)
+    orders = shuffler.draw_many(_FOLD_PERMUTATIONS, rng)
     null = np.max([right[:, c][orders] @ left[:, c] / scale[c] for c in range(len(scale))], axis=0)
     statistic = float(((left * right).sum(axis=0) / scale).max())
     exceeding = (null > statistic).sum() + rng.integers((null == statistic).sum() + 1)
