@@ -63,6 +63,8 @@ def find_items(path: PathLike | Sequence[PathLike]) -> tuple[list[Item], Path | 
     if not isinstance(path, str | os.PathLike | Sequence) or isinstance(path, bytes):
         raise InputError(f"path: a {type(path).__name__}; expected a path or a list of paths.")
     if not isinstance(path, str | os.PathLike):
+        if not path:
+            raise InputError("path: an empty list; name at least one file.")
         return [item for single in path for item in find_items(single)[0]], None
     text = os.fspath(path)
     if glob.has_magic(text) and not os.path.lexists(text):
@@ -189,7 +191,9 @@ def _usable(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
         if _is_usable(group):
             usable.append(group)
         else:
-            notes.append(f"{group.pattern}: passed over, not recognised as connectomes.")
+            alone = len(group.members) == 1
+            name = group.members[0][1].path.name if alone else group.pattern
+            notes.append(f"{name}: passed over, not recognised as connectomes.")
     if not usable:
         read_contents(groups[0].members[0][1])
     return usable or groups[:1], tuple(notes)

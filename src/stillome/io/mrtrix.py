@@ -35,7 +35,8 @@ def recognises_labelled(item: Item, head: bytes) -> bool:
         matrix = parse_matrix(item)
     except FileError:
         return False
-    return matrix.values.shape[0] == matrix.values.shape[1]
+    named_alike = matrix.rows is None or matrix.rows == matrix.columns
+    return matrix.values.shape[0] == matrix.values.shape[1] > 1 and named_alike
 
 
 def read(item: Item) -> Contents:
