@@ -20,7 +20,7 @@ from stillome.models.sog import SOG
 from stillome.simulate import simulate_cohort
 
 LINEAR = ("combat", "sog", "pca-regression", "edgewise")
-QUICK = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3, "learning_rate": 1e-2}}
+QUICK = {"gate": {"max_epochs": 3, "learning_rate": 1e-2}}
 
 
 def few_regions(simulated, n_regions=12):

@@ -18,7 +18,7 @@ from stillome.models.methods import METHODS, make_method
 pytestmark = pytest.mark.filterwarnings("ignore:The latent has collapsed")
 
 N_SUBJECTS, N_REGIONS, N_COMPONENTS = 48, 8, 5
-QUICK = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3}}
+QUICK = {"gate": {"max_epochs": 3}}
 FITS_WITHOUT_CONFOUNDS = {"gate"}
 
 
