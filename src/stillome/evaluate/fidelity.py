@@ -1,13 +1,88 @@
 """Whether adjusted connectomes are still those of the same people."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 
-from stillome.edges import matrices_to_edges
+from stillome.evaluate.graph_measures import graph_measures
+from stillome.evaluate.identity import (
+    identification_rate,
+    log_edges,
+    mean_subject_correlation,
+    paired_edges,
+)
+from stillome.evaluate.statistics import pearson_r
 from stillome.exceptions import InputError
-from stillome.validation import check_connectomes
+from stillome.validation import check_confounds, check_share
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FidelityReport:
+    """What adjusting kept; figures on the scale of log(1 + count) unless said otherwise.
+
+    Attributes
+    ----------
+    r2, subject_correlation, identification : float
+        Against the motion-free connectomes: see `fidelity_r2`, `mean_subject_correlation` and
+        `identification_rate`. NaN where these are unknown.
+    edge_means_r2, edge_variances_r2 : float
+        How well the mean and variance over subjects of every adjusted edge agree with those of the
+        raw edges at small motion: R² over edges. 1 is perfect; below 0 is worse than one value
+        for all edges.
+    variance_ratio : float
+        Sum of the edges' variances, adjusted over raw at small motion; near 0 when everybody
+        was given the same network.
+    strength_r, efficiency_r, clustering_r : float
+        Correlation over subjects of the measure in adjusted and raw networks; see
+        `graph_measures`.
+    zeros_adjusted, zeros_raw : float
+        Share of edges without any fibre.
+    total_ratio : float
+        Mean number of fibres per subject, adjusted over raw.
+    n_small_motion : int
+        Subjects whose raw connectomes were compared with; 0 where motion was not given, and
+        everybody's were.
+    """
+
+    r2: float
+    subject_correlation: float
+    identification: float
+    edge_means_r2: float
+    edge_variances_r2: float
+    variance_ratio: float
+    strength_r: float
+    efficiency_r: float
+    clustering_r: float
+    zeros_adjusted: float
+    zeros_raw: float
+    total_ratio: float
+    n_small_motion: int
+
+    def sentence(self) -> str:
+        """Say in plain words what was kept."""
+        raw = "raw connectomes" + (" at small motion" if self.n_small_motion else "")
+        kept = (
+            f"Edge means agree with {raw} by R² {self.edge_means_r2:.2f}, variances by "
+            f"{self.edge_variances_r2:.2f} (adjusted / raw: {self.variance_ratio:.2f}); "
+            "across subjects, strength correlates with the raw at "
+            f"{self.strength_r:.2f}, efficiency at {self.efficiency_r:.2f}, clustering at "
+            f"{self.clustering_r:.2f}; zeros {self.zeros_raw:.1%} before, "
+            f"{self.zeros_adjusted:.1%} after; {self.total_ratio:.2f} times the fibres."
+        )
+        if np.isnan(self.r2):
+            return kept
+        return (
+            f"Adjusted connectomes match the motion-free ones by R² {self.r2:.3f}; what sets a "
+            f"person apart correlates at {self.subject_correlation:.3f}; "
+            f"{self.identification:.1%} of subjects are nearest to themselves. {kept}"
+        )
+
+    def __str__(self) -> str:
+        return self.sentence()
 
 
 def fidelity_r2(adjusted: ArrayLike, truth: ArrayLike) -> float:
@@ -34,17 +109,95 @@ def fidelity_r2(adjusted: ArrayLike, truth: ArrayLike) -> float:
     return float(1 - ((found - known) ** 2).sum() / total)
 
 
-def log_edges(first: ArrayLike, second: ArrayLike, other: str = "truth") -> tuple[Array, Array]:
-    """Judge two sets of connectomes of the same subjects; give both as log(1 + count), (n, E)."""
-    tables = [
-        np.log1p(
-            matrices_to_edges(check_connectomes(values, name=name), check=False), dtype=np.float64
-        )
-        for values, name in ((first, "adjusted"), (second, other))
-    ]
-    if tables[0].shape != tables[1].shape:
-        raise InputError(
-            f"adjusted: {tables[0].shape[0]} subjects × {tables[0].shape[1]} edges, {other}: "
-            f"{tables[1].shape[0]} × {tables[1].shape[1]}; give the same subjects and regions."
-        )
-    return tables[0], tables[1]
+def fidelity_report(
+    adjusted: ArrayLike,
+    raw: ArrayLike,
+    truth: ArrayLike | None = None,
+    *,
+    motion: ArrayLike | None = None,
+    small_share: float = 0.25,
+) -> FidelityReport:
+    """Say what adjusting kept of the people, with or without knowing the truth.
+
+    Parameters
+    ----------
+    adjusted, raw : array-like of shape (n, V, V) or (n, V(V-1)/2)
+        Fibre counts of the same subjects, at least three, after and before adjusting.
+    truth : array-like of the same shape, optional
+        Motion-free connectomes of the same subjects (of a simulation).
+    motion : array-like of shape (n,) or (n, C), optional
+        Tells who moved least (by the sum of ranks over columns); without it, everybody's raw
+        connectomes are compared with.
+    small_share : float, default=0.25
+        Share of the subjects who count as having moved little.
+
+    Returns
+    -------
+    FidelityReport
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> raw = rng.poisson(20, (30, 15))
+    >>> report = fidelity_report(raw, raw, truth=raw)
+    >>> report.r2, report.identification, report.total_ratio
+    (1.0, 1.0, 1.0)
+    """
+    after, before = paired_edges(adjusted, raw, "raw", min_subjects=3)
+    small = _small_motion(motion, len(before), check_share(small_share, "small_share"))
+    return FidelityReport(
+        **_against_truth(adjusted, truth),
+        **_distributions(np.log1p(after), np.log1p(before[small])),
+        **_measures_kept(after, before),
+        zeros_adjusted=float((after == 0).mean()),
+        zeros_raw=float((before == 0).mean()),
+        total_ratio=_ratio(after.sum(), before.sum()),
+        n_small_motion=0 if motion is None else len(small),
+    )
+
+
+def _against_truth(adjusted: ArrayLike, truth: ArrayLike | None) -> dict[str, float]:
+    figures = {
+        "r2": fidelity_r2,
+        "subject_correlation": mean_subject_correlation,
+        "identification": identification_rate,
+    }
+    return {
+        name: float("nan") if truth is None else figure(adjusted, truth)
+        for name, figure in figures.items()
+    }
+
+
+def _distributions(after: Array, before: Array) -> dict[str, float]:
+    variances = after.var(axis=0, ddof=1), before.var(axis=0, ddof=1)
+    return {
+        "edge_means_r2": _agreement(after.mean(axis=0), before.mean(axis=0)),
+        "edge_variances_r2": _agreement(*variances),
+        "variance_ratio": _ratio(variances[0].sum(), variances[1].sum()),
+    }
+
+
+def _measures_kept(after: Array, before: Array) -> dict[str, float]:
+    found, expected = graph_measures(after), graph_measures(before)
+    return {
+        f"{name}_r": pearson_r(expected[name].to_numpy(), found[name].to_numpy())
+        for name in expected
+    }
+
+
+def _small_motion(motion: ArrayLike | None, n_subjects: int, share: float) -> NDArray[np.intp]:
+    if motion is None:
+        return np.arange(n_subjects)
+    table = check_confounds(motion, n_subjects=n_subjects, name="motion")
+    fewest = min(n_subjects, max(2, round(share * n_subjects)))  # one alone has no variance
+    return np.argsort(rankdata(table, axis=0).sum(axis=1), kind="stable")[:fewest]
+
+
+def _agreement(found: Array, expected: Array) -> float:
+    """R² over edges; NaN where all edges are expected to be alike."""
+    total = ((expected - expected.mean()) ** 2).sum()
+    return float(1 - ((found - expected) ** 2).sum() / total) if total > 0 else float("nan")
+
+
+def _ratio(after: float, before: float) -> float:
+    return float(after / before) if before > 0 else float("nan")
