@@ -26,7 +26,9 @@ def flip_header(data: bytes, generator: np.random.Generator) -> bytes:
     """Headers stand at the beginning, where a single wrong bit says most."""
     changed = bytearray(data)
     if changed:
-        changed[int(generator.integers(0, min(len(changed), 256)))] = int(generator.integers(0, 256))
+        changed[int(generator.integers(0, min(len(changed), 256)))] = int(
+            generator.integers(0, 256)
+        )
     return bytes(changed)
 
 
@@ -54,7 +56,19 @@ def remove_slice(data: bytes, generator: np.random.Generator) -> bytes:
 
 def odd_cell(data: bytes, generator: np.random.Generator) -> bytes:
     """A word where a number was, or a number that cannot be a count."""
-    words = [b"nan", b"-3", b"1e400", b"inf", b"n/a", b"", b"0x1F", b"1,5", b"text", b"\xff\xfe", b"'"]
+    words = [
+        b"nan",
+        b"-3",
+        b"1e400",
+        b"inf",
+        b"n/a",
+        b"",
+        b"0x1F",
+        b"1,5",
+        b"text",
+        b"\xff\xfe",
+        b"'",
+    ]
     words += [b"1_000", b"9" * 400, b"5.", b"+7", b"\x00", "½".encode(), b"[1]", b"null", b"{}"]
     place = int(generator.integers(0, len(data) + 1))
     end = place + int(generator.integers(0, 4))
@@ -78,8 +92,19 @@ def packed(data: bytes, generator: np.random.Generator) -> bytes:
 
 def other_type(data: bytes, generator: np.random.Generator) -> bytes:
     """Another dtype in a header that is text."""
-    swaps = [(b"<f8", b"|O8"), (b"<f8", b"<f4"), (b"<f8", b"<c8"), (b"<i8", b"<M8"), (b"'<f8'", b"[]")]
-    swaps += [(b"<f8", b"<U9"), (b"False", b"True"), (b"FLOAT32", b"FLOAT64"), (b"double", b"object")]
+    swaps = [
+        (b"<f8", b"|O8"),
+        (b"<f8", b"<f4"),
+        (b"<f8", b"<c8"),
+        (b"<i8", b"<M8"),
+        (b"'<f8'", b"[]"),
+    ]
+    swaps += [
+        (b"<f8", b"<U9"),
+        (b"False", b"True"),
+        (b"FLOAT32", b"FLOAT64"),
+        (b"double", b"object"),
+    ]
     old, new = swaps[int(generator.integers(0, len(swaps)))]
     return data.replace(old, new)
 

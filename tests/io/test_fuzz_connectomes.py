@@ -1,4 +1,4 @@
-"""Damaged and hostile files: always one sentence or a sound result, quickly and in little memory."""
+"""Damaged files: one sentence or a sound result, always, quickly and in little memory."""
 
 import resource
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from connectome_files import SAMPLES
 
+from connectome_files import SAMPLES
 from mutations import MUTATIONS
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.io.connectomes import read_connectomes

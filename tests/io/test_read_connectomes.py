@@ -214,7 +214,7 @@ def test_isolated_nodes_are_kept_when_another_subject_has_them(tmp_path: Path) -
         data = read_connectomes(tmp_path)
     assert list(data.regions["name"]) == ["1", "2", "3", "4", "5"]
     assert data.connectomes[1][0, 4] == data.connectomes[1][4, 0] == 3
-    with pytest.warns(StillomeWarning, match="region '[cd]' has no fibre in 2|region '[de]' has no fibre in 1"):
+    with pytest.warns(StillomeWarning, match=r"region '.' has no fibre in [12]"):
         named = read_connectomes(tmp_path, labels=list("abcde"))
     np.testing.assert_array_equal(named.connectomes, data.connectomes)
 

@@ -24,7 +24,7 @@ HEAD_BYTES = 4096
 # A gigabyte of zeros packs 1000:1; honest text and matrices of this size do not.
 _BOMB_BYTES = 32 * 2**20
 _BOMB_RATIO = 300
-_BLOCK = 2**20
+BLOCK = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 
@@ -210,7 +210,7 @@ def _judged_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, 
     if len(members) > MAX_MEMBERS:
         raise FileError(f"{item.label}: {len(members)} files in one archive. Unpack it first.")
     total = sum(info.file_size for info in members)
-    if total > MAX_BYTES or _is_bomb(len(data), total):
+    if total > MAX_BYTES or is_bomb(len(data), total):
         raise FileError(_too_large(item.path, MAX_BYTES))
     with archive:
         for info in members:
@@ -236,12 +236,12 @@ def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> b
     size = 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-            while block := stream.read(min(_BLOCK, limit + 1 - size if partial else _BLOCK)):
+            while block := stream.read(min(BLOCK, limit + 1 - size if partial else BLOCK)):
                 blocks.append(block)
                 size += len(block)
                 if partial and size >= limit:
                     break
-                if size > limit or _is_bomb(len(raw), size):
+                if size > limit or is_bomb(len(raw), size):
                     raise FileError(_too_large(path, limit))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         if not (partial and isinstance(error, EOFError)):
@@ -261,7 +261,8 @@ def _is_gzip(raw: bytes) -> bool:
     return raw.startswith(_GZIP_MAGIC)
 
 
-def _is_bomb(packed: int, unpacked: int) -> bool:
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether so much out of so little can only be meant to hurt."""
     return unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * packed
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
-from stillome.io.files import MAX_BYTES
+from stillome.io.files import BLOCK, MAX_BYTES, is_bomb
 
 _STORAGE = {
     1: "i1",
@@ -97,14 +97,18 @@ class _Reader:
 
     def unpack(self, packed: memoryview) -> bytes:
         stream = zlib.decompressobj()
+        data = bytearray()
+        rest: bytes | memoryview = packed
         try:
-            data = stream.decompress(packed, self.budget)
+            while not stream.eof and (block := stream.decompress(rest, BLOCK)):
+                data += block
+                rest = stream.unconsumed_tail
+                if len(data) > self.budget or is_bomb(len(packed), len(data)):
+                    raise FileError(f"{self.label}: unpacks to more than a connectome can be.")
         except zlib.error as error:
             raise self.damaged(str(error)) from error
-        if stream.unconsumed_tail:
-            raise FileError(f"{self.label}: unpacks to more than {MAX_BYTES // 2**20} MiB.")
         self.budget -= len(data)
-        return data
+        return bytes(data)
 
     def matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
         """Read one array with its name; None for what is not read (functions, objects)."""

@@ -188,8 +188,8 @@ def hash_of(path: str | os.PathLike[str]) -> str:
     For a member of an archive, the archive's.
     """
     place = Path(path)
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    if not place.exists():
+        place = next((parent for parent in place.parents if parent.is_file()), place)
     checked = existing_path(place)
     try:
         if checked.is_file():

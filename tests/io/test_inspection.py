@@ -1,0 +1,68 @@
+"""`inspect` recognises every format, motion files and tables, and never loads a stack."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from connectome_files import IDS, LENGTHS, SAMPLES
+from stillome.cli.inspect import inspect
+from stillome.exceptions import FileError
+from stillome.io.inspection import inspect_path
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_format_is_described(name: str, tmp_path: Path) -> None:
+    path = SAMPLES[name].make(tmp_path)
+    arguments = {k: v for k, v in SAMPLES[name].arguments.items() if k != "subjects"}
+    found = inspect_path(path, **arguments)
+    assert found.producer == SAMPLES[name].producer
+    assert found.facts["subjects"].startswith("4")
+    assert found.facts["regions"].startswith("6")
+    assert set(found.facts) >= {"measure", "range", "zeros", "stored"}
+    if name == "mrtrix":
+        assert found.facts["stored"] == "upper"
+        assert found.facts["zeros"] == "6.7% of edges"
+        assert found.facts["lengths"].endswith("mm on average")
+    if name == "npy_stack":
+        assert found.facts["subjects"] == "4, without ids"
+        assert "Pass --subjects" in found.warnings[0]
+
+
+def test_motion_files_and_tables_are_described(tmp_path: Path) -> None:
+    rms = tmp_path / "sub-01.eddy_movement_rms"
+    rms.write_text("0 0\n0.4 0.2\n0.6 0.4\n")
+    found = inspect_path(rms)
+    assert found.producer.startswith("motion (eddy_movement_rms")
+    assert found.facts["rms_mm"] == "0.3 to 0.3"
+    table = tmp_path / "participants.tsv"
+    table.write_text("participant_id\tage\tsex\nsub-01\t10\tF\nsub-02\tn/a\tM\n")
+    found = inspect_path(table)
+    assert found.producer == "table of subjects"
+    assert found.facts["age"] == "10 to 10, 1 missing"
+    assert found.facts["sex"] == "2 values"
+
+
+def test_what_is_refused_is_refused_with_the_sentence_about_it(tmp_path: Path) -> None:
+    path = tmp_path / "sub-01_meanlength.csv"
+    np.savetxt(path, LENGTHS[0], delimiter=",")
+    with pytest.raises(FileError, match="looks like lengths"):
+        inspect_path(path)
+    assert inspect_path(path, measure="length").facts["measure"] == "meanlength"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileError, match="no connectome files in this folder"):
+        inspect_path(tmp_path / "empty")
+
+
+def test_the_command_prints_and_goes_on_after_a_refusal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = SAMPLES["hdf5_stack"].make(tmp_path)
+    bad = tmp_path / "notes.txt"
+    bad.write_text("nothing here\n")
+    with pytest.raises(FileError, match="not recognised"), warnings.catch_warnings():
+        inspect([str(bad), str(good)])
+    shown = capsys.readouterr().out
+    assert "HDF5 stack" in shown
+    assert ", ".join(IDS[:3]) in shown
