@@ -8,7 +8,7 @@ import pytest
 
 from connectome_files import IDS, LENGTHS, SAMPLES
 from stillome.cli.inspect import inspect
-from stillome.exceptions import FileError
+from stillome.exceptions import FileError, InputError
 from stillome.io.inspection import inspect_path
 
 
@@ -50,6 +50,11 @@ def test_what_is_refused_is_refused_with_the_sentence_about_it(tmp_path: Path) -
     with pytest.raises(FileError, match="looks like lengths"):
         inspect_path(path)
     assert inspect_path(path, measure="length").facts["measure"] == "meanlength"
+    table = tmp_path / "nihtb.tsv"
+    table.write_text("participant_id\tsession_id\tscore\nsub-1\tses-a\t5\nsub-1\tses-b\t6\n")
+    with pytest.raises(InputError, match="several events"):
+        inspect_path(table)
+    assert inspect_path(table, session="b").facts["score"] == "6 to 6"
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match="no connectome files in this folder"):
         inspect_path(tmp_path / "empty")

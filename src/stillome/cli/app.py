@@ -15,10 +15,11 @@ from typer.exceptions import TyperException
 
 from stillome.cli.console import complain
 from stillome.cli.demo import demo
+from stillome.cli.inspect import inspect
 from stillome.cli.motion import motion
 from stillome.exceptions import StillomeError, StillomeWarning
 
-VERBS: tuple[Callable[..., None], ...] = (demo, motion)
+VERBS: tuple[Callable[..., None], ...] = (demo, inspect, motion)
 
 SUCCESS = 0
 OUR_MISTAKE = 1

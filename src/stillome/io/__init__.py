@@ -1,1 +1,25 @@
-"""Readers and writers, named after who writes the file."""
+"""Readers and writers, named after who writes the file.
+
+`read_connectomes`, `read_motion` and `read_traits` make one clean record each of whatever a
+pipeline wrote; `read_cohort` joins them; `write_connectomes` gives results back.
+"""
+
+from stillome.io.cohorts import read_cohort
+from stillome.io.connectomes import read_connectomes
+from stillome.io.inspection import inspect_path
+from stillome.io.motion import read_motion
+from stillome.io.record import ConnectomeData
+from stillome.io.tables import read_table, read_traits
+from stillome.io.writers import write_connectomes, write_described_table
+
+__all__ = [
+    "ConnectomeData",
+    "inspect_path",
+    "read_cohort",
+    "read_connectomes",
+    "read_motion",
+    "read_table",
+    "read_traits",
+    "write_connectomes",
+    "write_described_table",
+]

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.connectomes import read_connectomes
-from stillome.io.files import existing_path
+from stillome.io.files import existing_path, open_item
 from stillome.io.motion import read_motion
 from stillome.io.motion_files import recognise as recognise_motion
 from stillome.io.one_stack import UnnamedSubjectsError
+from stillome.io.recognise import UnrecognisedError
 from stillome.io.record import ConnectomeData
 from stillome.io.tables import read_table
 
@@ -56,7 +57,7 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
     Raises
     ------
     FileError, InputError
-        The sentence about the connectomes, if it is none of these.
+        The sentence that fits best, if it is none of these.
 
     Examples
     --------
@@ -68,6 +69,7 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        refused: StillomeError | None = None
         try:
             return _connectomes(path, **reading)
         except StillomeError as error:
@@ -75,8 +77,10 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
         for look in (_motion, _table):
             caught.clear()
             try:
-                found = look(path)
-            except StillomeError:
+                found = look(path, reading.get("session"))
+            except StillomeError as error:
+                if isinstance(refused, UnrecognisedError) and look is _table and _is_table(path):
+                    refused = error
                 continue
             said = tuple(str(entry.message) for entry in caught)
             return Inspection(found.path, found.producer, found.facts, said)
@@ -118,16 +122,23 @@ def _facts(data: ConnectomeData) -> dict[str, str]:
     return facts
 
 
-def _motion(path: str | os.PathLike[str]) -> Inspection:
-    table = read_motion(path)
+def _motion(path: str | os.PathLike[str], session: str | None) -> Inspection:
+    table = read_motion(path, session=session)
     producer = ", ".join(sorted(set(table.attrs.get("sources", {}).values()))) or "motion"
     return Inspection(os.fspath(path), f"motion ({producer})", _columns(table))
 
 
-def _table(path: str | os.PathLike[str]) -> Inspection:
+def _table(path: str | os.PathLike[str], session: str | None) -> Inspection:
     if existing_path(path).is_dir():
         raise FileError(f"{os.fspath(path)}: a folder without anything that is recognised.")
-    return Inspection(os.fspath(path), "table of subjects", _columns(read_table(path)))
+    table = read_table(path, session=session)
+    return Inspection(os.fspath(path), "table of subjects", _columns(table))
+
+
+def _is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether the first line has a delimiter: then the sentence about tables is the one to give."""
+    head = open_item(path).head().split(b"\n", maxsplit=1)[0]
+    return any(mark in head for mark in b"\t,;")
 
 
 def _columns(table: pd.DataFrame) -> dict[str, str]:

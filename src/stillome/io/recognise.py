@@ -92,6 +92,10 @@ WRITERS: dict[str, Callable[[Path, Holding], None]] = {
 }
 
 
+class UnrecognisedError(FileError):
+    """A file that is no connectome of any known tool; it may be something else."""
+
+
 def recognise(item: Item) -> Format | None:
     """Return the format of a file, by its content first; None if it is no connectome's.
 
@@ -121,7 +125,7 @@ def read_contents(item: Item) -> Contents:
     """
     form = recognise(item)
     if form is None:
-        raise FileError(
+        raise UnrecognisedError(
             f"{item.label}: not recognised as a connectome of any known tool. "
             "Save it as a matrix of numbers (.csv) or a stack (.npy, .h5)."
         )
