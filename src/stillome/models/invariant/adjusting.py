@@ -46,9 +46,9 @@ def replay(
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
-        moved = (replay_weights(edges * unit, here, there, zeros, positions) / unit).astype(
-            edges.dtype
-        )
+        unsure = model.log_ratio_sd(motion, level)
+        moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
+        moved = moved.astype(edges.dtype)
     there_already = (motion == level).all(axis=1)
     return np.where(there_already[:, None], edges, moved)
 

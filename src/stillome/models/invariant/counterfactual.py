@@ -59,18 +59,26 @@ def replay_counts(counts: NDArray[Any], here: Law, there: Law, positions: Floats
 
 
 def replay_weights(
-    weights: Floats, here: Law, there: Law, zeros: ZeroShares, positions: Floats
+    weights: Floats,
+    here: Law,
+    there: Law,
+    zeros: ZeroShares,
+    log_ratio_sd: Floats,
+    positions: Floats,
 ) -> Floats:
     """Carry weights (SIFT2, densities) from one law to the other.
 
     Positive weights are log-normal around the person's rate; where motion changes how often an
-    edge is empty, empty edges are filled, or the weakest emptied, by the same quantile rule.
+    edge is empty, empty edges are filled, or the weakest emptied, by the same quantile rule. The
+    effect of motion is drawn from its posterior: its mean alone would move all weights of a
+    subject by one exact function of motion, which in data without noise is a code for motion.
     """
     here_sd, there_sd = np.sqrt(np.log1p(here.dispersions)), np.sqrt(np.log1p(there.dispersions))
     positive = weights > 0
     with np.errstate(divide="ignore"):
         score = np.where(positive, (np.log(weights) - here.log_rates) / here_sd, 0.0)
-    moved = np.exp(there.log_rates + there_sd * score)
+    unsure = log_ratio_sd * special.ndtri(np.clip(positions, *_PROBABILITY_RANGE))
+    moved = np.exp(there.log_rates + there_sd * score + unsure)
     same = zeros.here == zeros.there
     if same.all():
         return np.where(positive, moved, 0.0)

@@ -112,8 +112,14 @@ class Decoder:
         return scaled_dispersion(self.dispersion, self.dispersion_slopes, functions)
 
 
-def encoder_input(counts: Array, effect: MotionEffect, functions: Array) -> Array:
-    """Return log(1 + A) standardised by its moments given motion, shape (n, E)."""
+def encoder_input(counts: Array, effect: MotionEffect, functions: Array, *, whole: bool) -> Array:
+    """Return what the encoder sees, shape (n, E).
+
+    For whole-number counts, log(1 + A) standardised by its moments given motion. Weights follow
+    no known law, but are continuous: the effect of motion is divided out before the logarithm.
+    """
+    if not whole:
+        return np.log1p(counts * np.exp(-functions @ effect.slopes.astype(functions.dtype)))
     moments = log_moments(np.exp(effect.log_rates(functions)), effect.dispersions(functions))
     floor = counts.dtype.type(_SD_FLOOR)
     return np.asarray((np.log1p(counts) - moments.mean) / (moments.sd + floor))

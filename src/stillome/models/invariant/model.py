@@ -38,11 +38,14 @@ class InvariantModel:
     ----------
     unit : array of shape ()
         Weights are multiplied by this before anything else; 1 for counts.
+    whole : array of shape ()
+        Whether it was fitted to whole-number counts.
     unknown_slopes : array of shape (P, K)
         What of z goes with *inferred* motion, taken out when motion was not measured.
     """
 
     unit: Floats
+    whole: NDArray[np.bool_]
     basis: MotionBasis
     effect: MotionEffect
     encoder: Encoder
@@ -69,12 +72,13 @@ class InvariantModel:
         motion = MotionFunctions.given(basis(confounds), covariates)
         design = EdgeDesign.from_edges(log_means(counts), lengths, n_regions)
         effect = _fit_effect(counts, motion, design)
-        values = encoder_input(counts, effect, motion.values)
+        values = encoder_input(counts, effect, motion.values, whole=is_whole(edges))
         encoder = fit_encoder(values, motion, design, n_components)
         latent = encoder.encode(values, motion.values)
         inference, left_out = ConfoundInference.fit(counts, confounds)
         model = cls(
             np.array(unit),
+            np.array(is_whole(edges)),
             basis,
             effect,
             encoder,
@@ -138,7 +142,8 @@ class InvariantModel:
 
     def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
         single = functions.astype(np.float32)
-        return self.encoder.encode(encoder_input(counts, self.effect, single), single)
+        values = encoder_input(counts, self.effect, single, whole=bool(self.whole))
+        return self.encoder.encode(values, single)
 
 
 def weight_unit(edges: NDArray[Any]) -> float:
@@ -196,4 +201,5 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         name: kind(**{field.name: arrays[f"{name}.{field.name}"] for field in fields(kind)})
         for name, kind in parts.items()
     }
-    return InvariantModel(unit=arrays["unit"], unknown_slopes=arrays["unknown_slopes"], **built)
+    plain = {name: arrays[name] for name in ("unit", "whole", "unknown_slopes")}
+    return InvariantModel(**plain, **built)
