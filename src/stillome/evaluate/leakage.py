@@ -72,8 +72,10 @@ class LeakageCertificate:
             # The worst R² need not be the significant one.
             shown = str(self.table["p_holm"].idxmin())
             caught = int((self.table["p_holm"] <= self.level).sum())
-            reads = "probe reads" if caught == 1 else "probes read"
-            verdict = f"{caught} of {len(self.table)} {reads} motion from {features} (clearest: "
+            reads = "reads" if caught == 1 else "read"
+            verdict = (
+                f"{caught} of {len(self.table)} probes {reads} motion from {features} (clearest: "
+            )
         row = self.table.loc[shown]
         text = f"{verdict}{shown}, R² {row['r2']:.3f}, p = {row['p_value']:.2g})"
         return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
