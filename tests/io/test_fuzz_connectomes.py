@@ -59,7 +59,7 @@ def test_damaged_files_are_refused_or_read_soundly(name: str, tmp_path: Path) ->
         mutate = MUTATIONS[int(generator.integers(0, len(MUTATIONS)))]
         which = int(generator.integers(0, len(files)))
         files[which].write_bytes(mutate(originals[which], generator))
-        started = time.perf_counter()
+        started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StillomeWarning)
             try:
@@ -70,7 +70,7 @@ def test_damaged_files_are_refused_or_read_soundly(name: str, tmp_path: Path) ->
             else:
                 answered += 1
                 assert sound(data)
-        assert time.perf_counter() - started < SECONDS
+        assert time.process_time() - started < SECONDS
         files[which].write_bytes(originals[which])
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < MEBIBYTES

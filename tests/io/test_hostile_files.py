@@ -105,14 +105,14 @@ def test_bombs_are_refused_within_a_gigabyte(tmp_path: Path) -> None:
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, used + 2**30))
         for path in sys.argv[1:]:
-            started = time.perf_counter()
+            started = time.process_time()
             try:
                 read_connectomes(path)
             except StillomeError as error:
                 assert "\\n" not in str(error), error
             else:
                 raise SystemExit(f"{path} was read")
-            assert time.perf_counter() - started < 5, path
+            assert time.process_time() - started < 5, path
         print("all refused")
     """)
     result = subprocess.run(

@@ -69,7 +69,7 @@ def test_a_hundred_thousand_subjects_are_opened_without_being_loaded(
 ) -> None:
     path = make(tmp_path / f"huge.{make.__name__.removeprefix('huge_')}")  # type: ignore
     ids = [str(i) for i in range(HUGE[0])]
-    started = time.perf_counter()
+    started = time.process_time()
     data = read_connectomes(path, subjects=ids)
     assert isinstance(data.connectomes, LazyStack)
     assert data.connectomes.shape == HUGE
@@ -83,7 +83,7 @@ def test_a_hundred_thousand_subjects_are_opened_without_being_loaded(
     assert found.facts["regions"] == "400"
     assert found.facts["subjects"].startswith("100000")
     assert found.facts["range"] == "0 to 68 (first 64 subjects)"
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_huge_stack_is_not_turned_into_an_array(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ archive or one that unpacks to gigabytes is answered once and in the same words 
 """
 
 import gzip
+import io
 import os
 import stat
 import struct
@@ -200,8 +201,6 @@ _ZIP_ERRORS = (
 
 
 def _judged_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
-    import io
-
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = archive.infolist()
@@ -230,18 +229,17 @@ def _check_member(item: Item, info: zipfile.ZipInfo) -> None:
 
 def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> bytes:
     """Unpack gzip members one after the other, counting as they come."""
-    import io
-
     blocks: list[bytes] = []
     size = 0
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+        source = io.BytesIO(raw)
+        with gzip.GzipFile(fileobj=source) as stream:
             while block := stream.read(min(BLOCK, limit + 1 - size if partial else BLOCK)):
                 blocks.append(block)
                 size += len(block)
                 if partial and size >= limit:
                     break
-                if size > limit or is_bomb(len(raw), size):
+                if size > limit or is_bomb(source.tell(), size):
                     raise FileError(_too_large(path, limit))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         if not (partial and isinstance(error, EOFError)):

@@ -132,7 +132,8 @@ def _walk(folder: Path) -> Iterable[Item]:
             if count > _MAX_FILES:
                 raise FileError(f"{folder}: more than {_MAX_FILES} files. Name a folder inside.")
             plain = name.lower().removesuffix(".gz")
-            if name in stores or (plain.endswith(_SUFFIXES) and not name.startswith(".")):
+            companion = name.startswith(".") or plain.endswith("_nodeindices.tsv")
+            if name in stores or (plain.endswith(_SUFFIXES) and not companion):
                 yield Item(str(Path(parent, name)), Path(parent, name))
 
 
