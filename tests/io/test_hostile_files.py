@@ -46,11 +46,11 @@ def lying_zip(path: Path) -> Path:
 
 
 def mat_bomb(path: Path) -> Path:
-    """A packed variable of 9,000 × 9,000, as large inside as it says."""
-    size = 9_000 * 9_000 * 8
-    flags = struct.pack("<IIII", 6, 8, 6, 0) + struct.pack("<IIii", 5, 8, 9_000, 9_000)
+    """A packed variable of 3,600 × 3,600, as large inside as it says."""
+    size = 3_600 * 3_600 * 8
+    flags = struct.pack("<IIII", 6, 8, 6, 0) + struct.pack("<IIii", 5, 8, 3_600, 3_600)
     head = flags + struct.pack("<HH4s", 1, 2, b"cm") + struct.pack("<II", 9, size)
-    packer = zlib.compressobj(1)
+    packer = zlib.compressobj(6)
     parts = [packer.compress(struct.pack("<II", 14, len(head) + size) + head)]
     parts += [packer.compress(bytes(2**20)) for _ in range(size // 2**20 + 1)]
     packed = b"".join([*parts, packer.flush()])
@@ -61,13 +61,13 @@ def mat_bomb(path: Path) -> Path:
 
 def npz_bomb(path: Path) -> Path:
     with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("counts.npy", "w", force_zip64=True) as member,
     ):
-        shape = (80, 1000, 1000)
+        shape = (13, 1000, 1000)
         header = {"descr": "<f8", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(member, header)
-        for _ in range(640):
+        for _ in range(104):
             member.write(bytes(1_000_000))
     return path
 
