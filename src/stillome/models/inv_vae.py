@@ -1,35 +1,43 @@
 """InvVAE: latents without motion, and connectomes as the same person's scan without motion."""
 
-import warnings
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.edges import edge_indices, edges_to_matrices, shaped_like
-from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
-from stillome.models.confound_distribution import ConfoundDistribution
+from stillome.edges import edge_indices, shaped_like
+from stillome.exceptions import InputError, NotFittedError
 from stillome.models.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
 from stillome.models.invariant.adjusting import bounds, log_likelihood, replay
+from stillome.models.invariant.cautions import warn_if_far, warn_if_not_separable
 from stillome.models.invariant.frontier import invariance_frontier, smallest_passing
 from stillome.models.invariant.inference import InferredConfounds
 from stillome.models.invariant.model import InvariantModel, from_arrays, to_arrays
+from stillome.models.invariant.people import People
+from stillome.models.invariant.training import (
+    MIN_SUBJECTS,
+    KnownSubjects,
+    check_seed,
+    check_weight,
+    known_subjects,
+)
 from stillome.models.storage import ModelState, Storable, training_hash
 from stillome.models.synthetic import SyntheticCohort
-from stillome.models.traits import TraitRegression
 from stillome.validation import (
-    check_confounds,
     check_count,
-    check_features,
     check_lengths,
     check_random_state,
 )
 
-_MIN_SUBJECTS = 10
-_NOT_SEPARABLE = 0.8
-_FAR = 1.0  # standard deviations outside the training range
-_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
+_KEPT = (
+    "n_regions_",
+    "n_features_in_",
+    "n_confounds_",
+    "_one_trait",
+    "training_hash_",
+    "invariance_weight_",
+)
 
 
 class AdjustedConnectomes(NamedTuple):
@@ -65,7 +73,7 @@ class InvVAE(Storable):
         keeps what it saw in `frontier_`.
     lengths : array-like of shape (V, V), optional
         Mean fibre lengths in mm; they help edges to learn from each other.
-    random_state : int, default=0
+    random_state : int, Generator or None, default=0
         For the draws that `adjust` makes inside the step of each count.
 
     Attributes
@@ -74,9 +82,13 @@ class InvVAE(Storable):
         Everything learned about connectomes.
     diagnostics_ : LatentDiagnostics
         KL per unit in nats, and active units.
-    frontier_ : pandas.DataFrame
-        Only with ``invariance_weight="auto"``: leakage, log-likelihood and trait prediction of
+    frontier_ : pandas.DataFrame or None
+        With ``invariance_weight="auto"``: leakage, log-likelihood and trait prediction of
         held-out subjects for each weight.
+    invariance_weight_ : float
+        The share that was used.
+    people_ : People
+        How z, the confounds and the traits are spread.
     n_regions_, n_confounds_, n_features_in_ : int
 
     References
@@ -101,7 +113,7 @@ class InvVAE(Storable):
         *,
         invariance_weight: float | Literal["auto"] = 1.0,
         lengths: ArrayLike | None = None,
-        random_state: int = 0,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.n_components = n_components
         self.invariance_weight = invariance_weight
@@ -143,22 +155,24 @@ class InvVAE(Storable):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Biology that goes with motion (age, sex, diagnosis) and must not be removed with it.
         """
-        data = self._training_data(X, y, confounds, allow_missing=True, min_subjects=_MIN_SUBJECTS)
-        assert data.confounds is not None
-        known = np.asarray(~np.isnan(data.confounds).any(axis=1))
-        if known.sum() < _MIN_SUBJECTS:
-            raise ConfoundsError(
-                f"confounds: known for {known.sum()} subjects; at least {_MIN_SUBJECTS} needed."
-            )
-        edges, motion = data.edges[known], data.confounds[known]
-        check_confounds(motion)
-        traits = None if data.traits is None else data.traits[known]
-        covariates = self._covariates(covariates_to_keep, known, motion)
-        model = self._fit_model(edges, motion, covariates)
-        self.invariance_weight_ = self._choose_weight(edges, motion, covariates, traits)
-        self.model_ = model.weighted(self.invariance_weight_)
-        latent, _ = self.model_.encode(edges, motion)
-        self._describe(latent, motion, traits)
+        weight, seed = check_weight(self.invariance_weight), check_seed(self.random_state)
+        data = self._training_data(X, y, confounds, allow_missing=True, min_subjects=MIN_SUBJECTS)
+        known = known_subjects(data, covariates_to_keep)
+        if known.covariates is not None:
+            warn_if_not_separable(known.covariates, known.motion)
+        model = self._fit_model(known)
+        frontier = None
+        if weight == "auto":
+            frontier = invariance_frontier(self._fit_model, known, seed)
+            weight = smallest_passing(frontier)
+        self.frontier_: pd.DataFrame | None = frontier
+        self.invariance_weight_ = weight
+        self.model_ = model.weighted(weight)
+        latent, _ = self.model_.encode(known.edges, known.motion)
+        log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
+        self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
+        warn_if_collapsed(self.diagnostics_)
+        self.people_ = People.fit(latent, known.motion, known.traits)
         self.training_hash_ = training_hash(data.edges)
         return self
 
@@ -209,7 +223,7 @@ class InvVAE(Storable):
         method: Literal["counterfactual", "decode"] = "counterfactual",
         n_draws: int | None = None,
         interval: float | None = None,
-        random_state: int | None = None,
+        random_state: int | np.random.Generator | None = None,
     ) -> Any:
         """Return the connectomes as they would be at the reference motion.
 
@@ -228,7 +242,7 @@ class InvVAE(Storable):
             Several imputations: the answer gets a first axis of this length.
         interval : float, optional
             Also return bounds that hold with this probability, e.g. 0.9 (counts only).
-        random_state : int, optional
+        random_state : int or Generator, optional
             Another seed than the constructor's.
 
         Returns
@@ -236,15 +250,18 @@ class InvVAE(Storable):
         array, or AdjustedConnectomes with ``interval``
         """
         connectomes, edges = self._new_connectomes(X), self._new_edges(X)
-        level = self._reference(reference)
-        self._warn_if_far(level)
-        seed = self.random_state if random_state is None else random_state
-        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        level, motion = self._reference(reference), self._motion(confounds, len(edges))
+        low, *_, high = self.people_.confounds.quantiles
+        warn_if_far(level, low, high, self.model_.basis.scales)
+        if method not in ("counterfactual", "decode"):
+            raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
+        latent, motion = self.model_.encode(edges, motion)
         if method == "decode":
+            if n_draws is not None or interval is not None:
+                raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
             rates = np.exp(self.model_.law(latent, np.broadcast_to(level, motion.shape)).log_rates)
             return shaped_like(rates / float(self.model_.unit), connectomes)
-        if method != "counterfactual":
-            raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
+        seed = check_seed(self.random_state if random_state is None else random_state)
         n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)
         draws = [
             shaped_like(
@@ -263,9 +280,9 @@ class InvVAE(Storable):
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
         latent = self.transform(X, confounds=confounds)
-        if self.traits_ is None:
+        if self.people_.traits is None:
             raise NotFittedError("InvVAE was fitted without traits. Call fit(X, y, ...) first.")
-        predicted = self.traits_.predict(latent)
+        predicted = self.people_.traits.predict(latent)
         return predicted[:, 0] if self._one_trait else predicted
 
     def score(
@@ -284,144 +301,50 @@ class InvVAE(Storable):
         self._check_fitted()
         rng = check_random_state(random_state)
         n = check_count(n_subjects, "n_subjects", minimum=1)
-        latent = rng.standard_normal((n, len(self.latent_sd_))) * self.latent_sd_
-        motion = self.confound_distribution_.draw(n, rng)
-        law = self.model_.law(latent, motion)
-        gamma = rng.gamma(1 / law.dispersions, law.dispersions)
-        counts = rng.poisson(np.exp(law.log_rates) * gamma)
-        traits = None
-        if self.traits_ is not None:
-            predicted = self.traits_.predict(latent)
-            traits = predicted + rng.standard_normal(predicted.shape) * self.trait_noise_
-            traits = traits[:, 0] if self._one_trait else traits
-        return SyntheticCohort(edges_to_matrices(counts.astype(np.int64)), motion, traits)
+        drawn = self.people_.draw(self.model_, n, rng)
+        if drawn.traits is None or not self._one_trait:
+            return drawn
+        return drawn._replace(traits=drawn.traits[:, 0])
 
-    def _fit_model(
-        self,
-        edges: NDArray[Any],
-        motion: NDArray[np.float64],
-        covariates: NDArray[np.float64] | None,
-    ) -> InvariantModel:
+    def _fit_model(self, known: KnownSubjects) -> InvariantModel:
         lengths = None
         if self.lengths is not None:
             matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
             lengths = matrix[edge_indices(self.n_regions_)]
         return InvariantModel.fit(
-            edges,
-            motion,
+            known.edges,
+            known.motion,
             n_regions=self.n_regions_,
             n_components=check_count(self.n_components, "n_components", minimum=1),
             lengths=lengths,
-            covariates=covariates,
+            covariates=known.covariates,
         )
-
-    def _choose_weight(
-        self,
-        edges: NDArray[Any],
-        motion: NDArray[np.float64],
-        covariates: NDArray[np.float64] | None,
-        traits: NDArray[np.float64] | None,
-    ) -> float:
-        weight = self.invariance_weight
-        if weight != "auto":
-            if isinstance(weight, str) or not 0 <= weight <= 1:
-                raise InputError(
-                    f"invariance_weight={weight!r}; expected a share from 0 to 1, or 'auto'."
-                )
-            return float(weight)
-
-        def fit(rows: NDArray[np.intp]) -> InvariantModel:
-            kept = None if covariates is None else covariates[rows]
-            return self._fit_model(edges[rows], motion[rows], kept)
-
-        self.frontier_: pd.DataFrame = invariance_frontier(
-            fit, edges, motion, covariates, traits, self.random_state
-        )
-        return smallest_passing(self.frontier_)
-
-    def _describe(
-        self,
-        latent: NDArray[np.float64],
-        motion: NDArray[np.float64],
-        traits: NDArray[np.float64] | None,
-    ) -> None:
-        """Keep what is known of the latent, the confounds and the traits."""
-        log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
-        self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
-        warn_if_collapsed(self.diagnostics_)
-        self.latent_sd_ = latent.std(axis=0)
-        self.confound_distribution_ = ConfoundDistribution.fit(motion)
-        self.traits_ = None if traits is None else TraitRegression.fit(latent, traits)
-        if self.traits_ is not None and traits is not None:
-            self.trait_noise_ = np.nanstd(traits - self.traits_.predict(latent), axis=0)
-
-    def _covariates(
-        self, values: ArrayLike | None, known: NDArray[np.bool_], motion: NDArray[np.float64]
-    ) -> NDArray[np.float64] | None:
-        if values is None:
-            return None
-        covariates = check_confounds(values, n_subjects=len(known), name="covariates_to_keep")
-        covariates = covariates[known]
-        design = np.column_stack([np.ones(len(covariates)), covariates])
-        fitted = design @ np.linalg.lstsq(design, motion, rcond=None)[0]
-        explained = fitted.var(axis=0) / motion.var(axis=0)
-        if explained.max() > _NOT_SEPARABLE:
-            warnings.warn(
-                f"covariates_to_keep explain {explained.max():.0%} of confound "
-                f"{int(explained.argmax())}: what is biology and what is motion can hardly be told "
-                "apart in these data. Read adjusted connectomes with care.",
-                StillomeWarning,
-                stacklevel=3,
-            )
-        return covariates
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
         if confounds is None:
             return np.full((n_subjects, self.n_confounds_), np.nan)
         return self._new_confounds(confounds, n_subjects, allow_missing=True)
 
-    def _warn_if_far(self, level: NDArray[np.float64]) -> None:
-        known = self.confound_distribution_.quantiles
-        low, high, spread = known[0], known[-1], self.model_.basis.scales
-        gap = np.maximum(low - level, level - high) / spread
-        worst = int(gap.argmax())
-        if gap[worst] > _FAR:
-            warnings.warn(
-                f"reference={level[worst]:g} lies {gap[worst]:.2g} standard deviations outside "
-                f"the training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: "
-                "the model extrapolates. Pass reference=... to stay near what it has seen.",
-                StillomeWarning,
-                stacklevel=3,
-            )
-
     def _get_state(self) -> ModelState:
         arrays = {f"model.{name}": value for name, value in to_arrays(self.model_).items()}
-        arrays |= {f"confounds.{n}": v for n, v in self.confound_distribution_._asdict().items()}
-        arrays |= {"latent_sd": self.latent_sd_, "kl": self.diagnostics_.kl_per_dimension}
-        if self.traits_ is not None:
-            arrays |= {"traits.coefficients": self.traits_.coefficients}
-            arrays |= {"traits.intercepts": self.traits_.intercepts}
-            arrays |= {"traits.noise": self.trait_noise_}
+        arrays |= {f"people.{name}": value for name, value in self.people_.to_arrays().items()}
+        arrays |= {"kl": self.diagnostics_.kl_per_dimension}
+        if self.frontier_ is not None:
+            arrays |= {f"frontier.{name}": c.to_numpy() for name, c in self.frontier_.items()}
         values = {name: getattr(self, name) for name in _KEPT}
         values |= {"active_units": self.diagnostics_.active_units}
-        values |= {"invariance_weight": self.invariance_weight_}
         return ModelState(values, arrays)
 
     def _set_state(self, state: ModelState) -> None:
         for name in _KEPT:
             setattr(self, name, state.values[name])
-        arrays = state.arrays
-        self.invariance_weight_ = float(state.values["invariance_weight"])
-        parts = {n.removeprefix("model."): v for n, v in arrays.items() if n.startswith("model.")}
-        self.model_ = from_arrays(parts)
-        self.confound_distribution_ = ConfoundDistribution(
-            **{name: arrays[f"confounds.{name}"] for name in ConfoundDistribution._fields}
-        )
-        self.latent_sd_ = check_features(arrays["latent_sd"][None])[0]
-        self.diagnostics_ = LatentDiagnostics(arrays["kl"], int(state.values["active_units"]))
-        self.traits_ = None
-        if "traits.coefficients" in arrays:
-            self.traits_ = TraitRegression(
-                arrays["traits.coefficients"], arrays["traits.intercepts"]
-            )
-            self.trait_noise_ = arrays["traits.noise"]
+        self.model_ = from_arrays(_under("model.", state.arrays))
+        self.people_ = People.from_arrays(_under("people.", state.arrays))
+        active_units = int(state.values["active_units"])
+        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
+        frontier = _under("frontier.", state.arrays)
+        self.frontier_ = pd.DataFrame(frontier) if frontier else None
+
+
+def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): v for name, v in arrays.items() if name.startswith(prefix)}

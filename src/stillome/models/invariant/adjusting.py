@@ -14,6 +14,7 @@ from stillome.models.invariant.counterfactual import (
     replay_weights,
 )
 from stillome.models.invariant.model import InvariantModel, is_whole
+from stillome.validation import check_share
 
 Floats = NDArray[np.float64]
 
@@ -41,14 +42,15 @@ def replay(
     here = model.law(latent, motion)
     there = model.law(latent, np.broadcast_to(level, motion.shape))
     positions = positions_in_step(edges, seed)
-    if is_whole(edges):
+    if model.whole and is_whole(edges):
         moved = replay_counts(edges, here, there, positions)
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
         unsure = model.log_ratio_sd(motion, level)
         moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
-        moved = moved.astype(edges.dtype)
+        if edges.dtype.kind == "f":
+            moved = moved.astype(edges.dtype)
     there_already = (motion == level).all(axis=1)
     return np.where(there_already[:, None], edges, moved)
 
@@ -62,10 +64,9 @@ def bounds(
     interval: float,
 ) -> tuple[Floats, Floats]:
     """Return lower and upper bounds (n, E) of the counts at this level of motion."""
-    if not 0 < interval < 1:
-        raise InputError(f"interval={interval}; expected a probability between 0 and 1.")
-    if not is_whole(edges):
-        raise InputError("interval: bounds are there for whole-number counts only.")
+    check_share(interval, "interval")
+    if not (model.whole and is_whole(edges)):
+        raise InputError("interval: bounds are there for whole-number counts only; leave it out.")
     here = model.law(latent, motion)
     there = model.law(latent, np.broadcast_to(level, motion.shape))
     return count_interval(edges, here, there, model.log_ratio_sd(motion, level), interval)

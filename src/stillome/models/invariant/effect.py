@@ -17,7 +17,7 @@ _NEWTON_STEPS = 3  # before edges are pooled; afterwards only baselines move
 _BASELINE_STEPS = 2
 _PRIOR_PRECISION = 4.0  # weak, so that the first steps are finite for edges of a few fibres
 _LARGEST_STEP = 1.5
-_LOG_RATE_LIMIT = 12.0
+_LOG_RATE_LIMIT = 16.0  # nine million fibres
 _DISPERSION_RANGE = (1e-3, 50.0)
 
 Floats = NDArray[np.float64]
@@ -114,6 +114,8 @@ def fit_dispersion(counts: Array, rates: Array) -> Floats:
     own = excess / np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
     mean = rates.mean(axis=0, dtype=np.float64)
     strong = mean > np.quantile(mean, 0.6)
+    if not strong.any():
+        strong[:] = True
     typical = max(float(np.median(own[strong])), _DISPERSION_RANGE[0])
     variance = 2 * (1 / mean + typical) ** 2 / len(counts)
     between = max(float(np.var(own[strong]) - np.median(variance[strong])), 1e-4)

@@ -32,7 +32,7 @@ _SCALE_MARGIN = 1.5
 _DECODER_STEPS = 10
 _STEP_LENGTH = 0.9
 _LARGEST_STEP = 0.5
-_LOG_RATE_RANGE = (-14.0, 12.0)
+_LOG_RATE_RANGE = (-14.0, 16.0)
 
 Floats = NDArray[np.float64]
 Array = NDArray[np.floating[Any]]
@@ -119,8 +119,10 @@ def encoder_input(counts: Array, effect: MotionEffect, functions: Array, *, whol
     no known law, but are continuous: the effect of motion is divided out before the logarithm.
     """
     if not whole:
-        return np.log1p(counts * np.exp(-functions @ effect.slopes.astype(functions.dtype)))
-    moments = log_moments(np.exp(effect.log_rates(functions)), effect.dispersions(functions))
+        moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *_LOG_RATE_RANGE)
+        return np.log1p(counts * np.exp(-moved))
+    rates = np.exp(np.clip(effect.log_rates(functions), *_LOG_RATE_RANGE))
+    moments = log_moments(rates, effect.dispersions(functions))
     floor = counts.dtype.type(_SD_FLOOR)
     return np.asarray((np.log1p(counts) - moments.mean) / (moments.sd + floor))
 
@@ -152,7 +154,8 @@ def fit_encoder(
         if round_ < _ROUNDS - 1:
             # An edge that the factors explain well has little noise of its own: weigh it more.
             signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(values.dtype)
-            explained = ((signal.T @ standard) ** 2).sum(axis=0) / (standard**2).sum(axis=0)
+            total = np.maximum((standard**2).sum(axis=0), values.dtype.type(1e-12))
+            explained = ((signal.T @ standard) ** 2).sum(axis=0) / total
             precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
     reliability = spectrum.reliability()
     signal = reliability * spectrum.signal_variances()

@@ -1,41 +1,32 @@
 """The smallest share of dependence whose removal passes the certificate on held-out people."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.exceptions import InputError
 from stillome.models.invariant.adjusting import log_likelihood
 from stillome.models.invariant.model import InvariantModel
+from stillome.models.invariant.training import KnownSubjects
 from stillome.models.traits import TraitRegression
 
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _TEST_SHARE = 0.3
-
-Floats = NDArray[np.float64]
+_LEAST_TESTED = 20  # what the certificate needs
 
 
 def invariance_frontier(
-    fit: Callable[[NDArray[np.intp]], InvariantModel],
-    edges: NDArray[Any],
-    motion: Floats,
-    covariates: Floats | None,
-    traits: Floats | None,
-    seed: int,
+    fit: Callable[[KnownSubjects], InvariantModel], subjects: KnownSubjects, seed: int
 ) -> pd.DataFrame:
     """Try every weight on held-out subjects.
 
     Parameters
     ----------
     fit : callable
-        From the positions of training subjects to a model.
-    edges : array of shape (n, E)
-    motion : array of shape (n, C)
-    covariates : array of shape (n, Q) or None
-        What may link z and motion.
-    traits : array of shape (n, T) or None
+        From training subjects to a model.
+    subjects : KnownSubjects
+        Their covariates to keep may link z and motion.
     seed : int
 
     Returns
@@ -47,19 +38,22 @@ def invariance_frontier(
     # The certificate stands above the models; only this choice asks for it.
     from stillome.evaluate.leakage import leakage_certificate
 
-    order = np.random.default_rng(seed).permutation(len(edges))
-    n_test = round(_TEST_SHARE * len(edges))
-    test, train = order[:n_test], order[n_test:]
+    n = len(subjects.edges)
+    n_test = round(_TEST_SHARE * n)
+    if n_test < _LEAST_TESTED:
+        raise InputError(
+            f"invariance_weight='auto': {n} subjects are too few to hold some out; "
+            f"at least {round(_LEAST_TESTED / _TEST_SHARE)} needed. Give a share from 0 to 1."
+        )
+    order = np.random.default_rng(seed).permutation(n)
+    test, train = subjects.take(order[:n_test]), subjects.take(order[n_test:])
     model = fit(train)
     rows = []
     for weight in WEIGHTS:
         weighted = model.weighted(weight)
-        latent, _ = weighted.encode(edges[test], motion[test])
+        latent, _ = weighted.encode(test.edges, test.motion)
         certificate = leakage_certificate(
-            latent,
-            motion[test],
-            nuisance=None if covariates is None else covariates[test],
-            random_state=seed,
+            latent, test.motion, nuisance=test.covariates, random_state=seed
         )
         rows.append(
             {
@@ -67,8 +61,8 @@ def invariance_frontier(
                 "worst_r2": certificate.worst_r2,
                 "p_value": float(certificate.table["p_holm"].min()),
                 "passed": certificate.passed,
-                "log_likelihood": log_likelihood(weighted, edges[test], motion[test]),
-                "trait_r": _trait_r(weighted, edges, motion, traits, train, test),
+                "log_likelihood": log_likelihood(weighted, test.edges, test.motion),
+                "trait_r": _trait_r(weighted, train, test),
                 "n_test": n_test,
             }
         )
@@ -88,20 +82,13 @@ def smallest_passing(frontier: pd.DataFrame) -> float:
     return float(frontier.loc[frontier["worst_r2"] <= best + error, "weight"].min())
 
 
-def _trait_r(
-    model: InvariantModel,
-    edges: NDArray[Any],
-    motion: Floats,
-    traits: Floats | None,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-) -> float:
-    if traits is None:
+def _trait_r(model: InvariantModel, train: KnownSubjects, test: KnownSubjects) -> float:
+    if train.traits is None or test.traits is None:
         return float("nan")
-    fitted = TraitRegression.fit(model.encode(edges[train], motion[train])[0], traits[train])
-    predicted = fitted.predict(model.encode(edges[test], motion[test])[0])
+    fitted = TraitRegression.fit(model.encode(train.edges, train.motion)[0], train.traits)
+    predicted = fitted.predict(model.encode(test.edges, test.motion)[0])
     correlations = []
-    for values, guesses in zip(traits[test].T, predicted.T, strict=True):
+    for values, guesses in zip(test.traits.T, predicted.T, strict=True):
         known = ~np.isnan(values)
         if known.sum() > 2 and guesses[known].std() > 0:
             correlations.append(np.corrcoef(values[known], guesses[known])[0, 1])

@@ -26,6 +26,7 @@ from stillome.models.invariant.pooling import EdgeDesign
 from stillome.models.invariant.zeros import ZeroModel, fit_zero_model
 
 _TYPICAL_WEIGHT = 20.0
+_LARGEST_MEDIAN = 1000.0
 
 Floats = NDArray[np.float64]
 
@@ -152,7 +153,7 @@ def weight_unit(edges: NDArray[Any]) -> float:
         return 1.0
     positive = edges[edges > 0]
     median = float(np.median(positive)) if positive.size else 1.0
-    return 1.0 if median >= 1 else _TYPICAL_WEIGHT / median
+    return 1.0 if 1 <= median <= _LARGEST_MEDIAN else _TYPICAL_WEIGHT / median
 
 
 def is_whole(edges: NDArray[Any]) -> bool:
@@ -201,5 +202,5 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         name: kind(**{field.name: arrays[f"{name}.{field.name}"] for field in fields(kind)})
         for name, kind in parts.items()
     }
-    plain = {name: arrays[name] for name in ("unit", "whole", "unknown_slopes")}
+    plain: dict[str, Any] = {name: arrays[name] for name in ("unit", "whole", "unknown_slopes")}
     return InvariantModel(**plain, **built)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-_LOG_RATES = np.linspace(np.log(1e-3), np.log(1e5), 96)
+_LOG_RATES = np.linspace(np.log(1e-3), np.log(1e7), 120)
 _LOG_DISPERSIONS = np.linspace(np.log(1e-3), np.log(50.0), 28)
 _N_GAMMA = 200  # equally likely values of the gamma that mixes Poisson counts
 _EXACT_BELOW = 60.0  # Poisson sums are exact below this rate, a Taylor series serves above

@@ -80,7 +80,8 @@ def leading_factors(table: Array, n_factors: int) -> Spectrum:
     # A centred table has lost one dimension.
     positive = np.maximum(values[1:] if wide else values, 0)
     ratio = min(n, width) / max(n, width)
-    noise = float(np.median(positive)) / noise_median(round(ratio, 3))
+    # Nothing varies in a table of constants; its noise is only kept from being 0.
+    noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
     kept = slice(None, -n_factors - 1, -1)
     values, vectors = values[kept], vectors[:, kept]
     if not wide:
