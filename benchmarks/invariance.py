@@ -54,9 +54,11 @@ def simulate(regime: str, n: int, seed: int) -> SimulatedCohort:
     return simulate_cohort(n, regime, random_state=seed)
 
 
-def components(X: np.ndarray) -> np.ndarray:
-    n_components = min(N_COMPONENTS, len(X) - 1)
-    return PCA(n_components, random_state=0).fit_transform(np.log1p(X))
+def components(X: np.ndarray, fitted_on: np.ndarray) -> np.ndarray:
+    """Represent subjects by principal components of others, or of themselves."""
+    n_components = min(N_COMPONENTS, len(fitted_on) - 1)
+    pca = PCA(n_components, random_state=0).fit(np.log1p(fitted_on))
+    return pca.transform(np.log1p(X))
 
 
 def trait_r(Z: np.ndarray, traits: np.ndarray, motion: np.ndarray) -> float:
@@ -86,6 +88,10 @@ class Subjects:
         self.oracle = matrices_to_edges(simulated.oracle_adjust(seed))[rows]
         traits = simulated.cohort.traits
         self.traits = traits.to_numpy(dtype=float)[rows] if traits.shape[1] else None
+        self.trait_r_of_truth = np.nan
+        if self.traits is not None:
+            best = components(self.truth, simulated.X_free[fitted_on])
+            self.trait_r_of_truth = trait_r(best, self.traits, self.motion)
         self.latents = simulated.latents[rows] if regime == "confounded" else None
         self.seed = seed
 
@@ -96,8 +102,7 @@ class Subjects:
         found["of oracle"] = found["fidelity"] / fidelity_r2(self.oracle, self.truth)
         found["identified"] = identification_rate(adjusted, self.truth)
         if self.traits is not None:
-            reference = trait_r(components(self.truth), self.traits, self.motion)
-            found["trait share"] = trait_r(Z, self.traits, self.motion) / reference
+            found["trait share"] = trait_r(Z, self.traits, self.motion) / self.trait_r_of_truth
         return found
 
     def _certified(self, Z: np.ndarray, adjusted: np.ndarray) -> dict[str, float]:
@@ -147,8 +152,9 @@ def run_one(name: str, regime: str, n: int, seed: int, test: bool) -> list[dict[
         start = time.perf_counter()
         model = None
         if name in FREE:
-            adjusted = free_rows(name, simulated, seed)[applied_to]
-            Z = components(adjusted)
+            everybody = free_rows(name, simulated, seed)
+            adjusted = everybody[applied_to]
+            Z = components(adjusted, everybody[fitted_on])
         else:
             model = METHODS[name]()
             if "lengths" in model.get_params() and simulated.cohort.lengths is not None:
@@ -160,7 +166,7 @@ def run_one(name: str, regime: str, n: int, seed: int, test: bool) -> list[dict[
             if hasattr(model, "diagnostics_"):
                 row["KL"] = model.diagnostics_.kl
                 row["active"] = model.diagnostics_.active_units
-        subjects = Subjects(simulated, applied_to, regime, seed)
+        subjects = Subjects(simulated, applied_to, fitted_on, regime, seed)
         row |= subjects.measure(Z, adjusted, test=test)
         if isinstance(model, InvVAE) and subjects.traits is not None:
             row |= extras(model, X[applied_to], subjects)
@@ -173,11 +179,11 @@ def extras(model: InvVAE, X: np.ndarray, subjects: Subjects) -> dict[str, float]
     bounded = model.adjust(X, confounds=subjects.motion, interval=0.9)
     covered = (subjects.truth >= bounded.lower) & (subjects.truth <= bounded.upper)
     unknown = model.transform(X)
-    traits = trait_r(components(subjects.truth), subjects.traits, subjects.motion)
+    predicted = trait_r(unknown, subjects.traits, subjects.motion)
     return {
         "coverage": float(covered.mean()),
         "z unknown": max(probe_scores(unknown, subjects.motion).values()),
-        "trait unknown": trait_r(unknown, subjects.traits, subjects.motion) / traits,
+        "trait unknown": predicted / subjects.trait_r_of_truth,
     }
 
 

@@ -23,7 +23,7 @@ from stillome.models.invariant.factors import (
 )
 from stillome.models.invariant.inference import ConfoundInference
 from stillome.models.invariant.pooling import EdgeDesign
-from stillome.models.invariant.zeros import ZeroModel, fit_zero_model
+from stillome.models.invariant.zeros import ZeroModel, fit_zero_model, no_zero_model
 
 _TYPICAL_WEIGHT = 20.0
 _LARGEST_MEDIAN = 1000.0
@@ -84,7 +84,10 @@ class InvariantModel:
             effect,
             encoder,
             fit_decoder(counts, effect, motion.values, latent),
-            fit_zero_model(counts, basis(confounds), design),
+            # Counts need none: their own law says how often an edge is empty.
+            no_zero_model(counts, basis.n_functions)
+            if is_whole(edges)
+            else fit_zero_model(counts, basis(confounds), design),
             inference,
             np.zeros((basis.n_functions, n_components)),
         )

@@ -1,6 +1,7 @@
 """How often an edge is empty, as a function of motion; for weights that are not counts."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,7 @@ class ZeroModel:
         return np.clip(self.baseline + functions @ self.slopes, _LIMIT, 1 - _LIMIT)
 
 
-def fit_zero_model(
-    weights: NDArray[np.floating], functions: Floats, design: EdgeDesign
-) -> ZeroModel:
+def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign) -> ZeroModel:
     """Fit by pooled regression of the zero pattern on motion.
 
     Parameters
@@ -49,7 +48,7 @@ def fit_zero_model(
     n = len(empty)
     baseline = empty.mean(axis=0)
     if not _goes_with(empty.mean(axis=1), functions):
-        return ZeroModel(baseline, np.zeros((functions.shape[1], empty.shape[1])))
+        return no_zero_model(weights, functions.shape[1])
     residual = empty - baseline
     individual = IndividualDifferences.find(residual)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
@@ -57,6 +56,12 @@ def fit_zero_model(
     slopes = functions.T @ residual / n
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
     return ZeroModel(baseline, np.stack(pooled))
+
+
+def no_zero_model(weights: NDArray[Any], n_functions: int) -> ZeroModel:
+    """Return the model in which empty edges have nothing to do with motion."""
+    baseline = (weights == 0).mean(axis=0)
+    return ZeroModel(baseline, np.zeros((n_functions, weights.shape[1])))
 
 
 def _goes_with(share: Floats, functions: Floats) -> bool:
