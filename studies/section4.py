@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.evaluate.leakage import leakage_certificate
+from stillome.evaluate.fidelity import fidelity_r2
+from stillome.evaluate.leakage import probe_scores
 from stillome.exceptions import StillomeWarning
 from stillome.models.gate import GATE
 from stillome.models.published import PublishedInvVAE
@@ -35,19 +36,13 @@ MODELS = {
 }
 
 
-def fidelity(adjusted: NDArray[Any], truth: NDArray[Any]) -> float:
-    wanted = np.log1p(truth)
-    residual = np.square(wanted - np.log1p(adjusted)).sum()
-    return float(1 - residual / np.square(wanted - wanted.mean(0)).sum())
-
-
 def group_difference(edges: NDArray[Any], simulated: SimulatedCohort) -> float:
     groups = simulated.cohort.motion_groups("c", quantile=0.1)
     return float(np.linalg.norm(edges[groups.large].mean(0) - edges[groups.small].mean(0)))
 
 
 def leakage(features: NDArray[Any], confounds: NDArray[Any], kind: Any) -> float:
-    return leakage_certificate(features, confounds, kind=kind, n_permutations=20).worst_r2
+    return max(probe_scores(features, confounds, kind=kind).values())
 
 
 def row_of(name: str, simulated: SimulatedCohort, max_epochs: int) -> dict[str, object]:
@@ -66,7 +61,7 @@ def row_of(name: str, simulated: SimulatedCohort, max_epochs: int) -> dict[str, 
         "leakage z": leakage(model.transform(X), confounds, "features"),
         "leakage A*": leakage(adjusted, confounds, "counts"),
         "group difference": group_difference(adjusted, simulated) / group_difference(X, simulated),
-        "fidelity A*": fidelity(adjusted, simulated.X_free),
+        "fidelity A*": fidelity_r2(adjusted, simulated.X_free),
     }
 
 
@@ -80,7 +75,7 @@ def main() -> None:
         "": "raw",
         "leakage A*": leakage(simulated.X, simulated.confounds, "counts"),
         "group difference": 1.0,
-        "fidelity A*": fidelity(simulated.X, simulated.X_free),
+        "fidelity A*": fidelity_r2(simulated.X, simulated.X_free),
     }
     rows = [row_of(name, simulated, chosen.epochs) for name in MODELS]
     table = pd.DataFrame([*rows, raw])
