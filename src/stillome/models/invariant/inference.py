@@ -89,8 +89,10 @@ def _best_ridge(
     for penalty in _PENALTIES * max(values.mean(), 1e-12):
         shrunk = 1 / (values + penalty)
         dual = vectors @ (shrunk[:, None] * rotated)
-        # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel.
-        diagonal = (vectors**2) @ shrunk
+        # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The left-out
+        # subject took part in the means: without the last term, the mean of the others would
+        # tell what is missing.
+        diagonal = (vectors**2) @ shrunk - 1 / (len(vectors) * penalty)
         residual = dual / diagonal[:, None]
         error = float((residual**2).mean())
         if best is None or error < best[0]:

@@ -56,8 +56,8 @@ def log_moments(rates: Array, dispersions: Array) -> LogMoments:
 def _position(values: Array, grid: NDArray[np.float64]) -> tuple[NDArray[np.int32], Array]:
     place = (values - values.dtype.type(grid[0])) / values.dtype.type(grid[1] - grid[0])
     place = np.clip(place, 0, len(grid) - 1.001)
-    cell = place.astype(np.int32)
-    return cell, place - cell
+    cell = np.floor(place)
+    return cell.astype(np.int32), place - cell
 
 
 @lru_cache(maxsize=1)

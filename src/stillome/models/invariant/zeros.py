@@ -50,10 +50,10 @@ def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign)
     if not _goes_with(empty.mean(axis=1), functions):
         return no_zero_model(weights, functions.shape[1])
     residual = empty - baseline
-    individual = IndividualDifferences.find(residual)
+    slopes = functions.T @ residual / n
+    individual = IndividualDifferences.find(residual - functions @ slopes)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
     own = np.maximum(variances - (individual.loadings**2).sum(axis=1) / n, 0.2 * variances)
-    slopes = functions.T @ residual / n
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
     return ZeroModel(baseline, np.stack(pooled))
 
