@@ -166,7 +166,7 @@ def fit_encoder(
     weights = precision[:, None] * directions / lengths * np.sqrt(n * share)
     weights, share = _padded(weights, n_components), _padded(share[None], n_components)[0]
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
-    association = _fit_association(latent, motion)
+    association = fit_association(latent, motion)
     remaining = latent - motion.values @ association
     directions, scale_slopes = _fit_scales(remaining, motion.values)
     return Encoder(
@@ -233,7 +233,7 @@ def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> 
     return np.stack(pooled) / motion.spread[:, None]
 
 
-def _fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
+def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
     """Regress the units on motion; keep what exceeds chance (James–Stein)."""
     slopes = motion.estimating.T.astype(np.float64) @ latent / len(latent)
     variances = latent.var(axis=0)

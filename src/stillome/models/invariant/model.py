@@ -18,6 +18,7 @@ from stillome.models.invariant.factors import (
     Decoder,
     Encoder,
     encoder_input,
+    fit_association,
     fit_decoder,
     fit_encoder,
 )
@@ -27,6 +28,7 @@ from stillome.models.invariant.zeros import ZeroModel, fit_zero_model, no_zero_m
 
 _TYPICAL_WEIGHT = 20.0
 _LARGEST_MEDIAN = 1000.0
+_LEAST_SIZE = 0.1
 
 Floats = NDArray[np.float64]
 
@@ -91,12 +93,8 @@ class InvariantModel:
             inference,
             np.zeros((basis.n_functions, n_components)),
         )
-        known = counts[: len(left_out)]
-        functions = basis(left_out)
-        unknown = model._encode_known(known, functions)
-        penalised = functions.T @ functions + np.eye(basis.n_functions)
-        slopes = np.linalg.solve(penalised, functions.T @ unknown).astype(np.float64)
-        return replace(model, unknown_slopes=slopes)
+        kept = None if covariates is None else covariates[: len(left_out)]
+        return replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
 
     def encode(self, edges: NDArray[Any], confounds: Floats) -> tuple[Floats, Floats]:
         """Return z (n, K) and the confounds (n, C) with unknown values filled in."""
@@ -143,6 +141,16 @@ class InvariantModel:
     def counts(self, edges: NDArray[Any]) -> NDArray[np.float32]:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
+
+    def _fit_unknown(
+        self, counts: NDArray[np.float32], left_out: Floats, covariates: Floats | None
+    ) -> Floats:
+        """Find what of z goes with motion that was inferred, beyond chance."""
+        functions = self.basis(left_out)
+        size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
+        latent = self._encode_known(counts[: len(left_out)], functions)
+        inferred = MotionFunctions.given(functions / size, covariates)
+        return fit_association(latent, inferred) / size[:, None]
 
     def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
         single = functions.astype(np.float32)
