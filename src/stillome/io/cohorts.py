@@ -140,6 +140,7 @@ def join_subjects(
         If connectomes and a table have no id in common (E10).
     """
     lacking: dict[str, list[str]] = {subject: [] for subject in subject_ids}
+    scanned = frozenset(subject_ids)
     for name, table in (("motion", motion), ("traits", traits)):
         if table is None:
             continue
@@ -149,7 +150,7 @@ def join_subjects(
             if subject not in known:
                 lacking[subject].append(f"no {name}")
         for subject in table.index:
-            if subject not in set(subject_ids):
+            if subject not in scanned:
                 lacking.setdefault(subject, ["no connectome"])
     kept = [subject for subject in subject_ids if not lacking[subject]]
     rows = [(subject, ", ".join(reasons)) for subject, reasons in lacking.items() if reasons]
