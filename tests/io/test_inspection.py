@@ -71,3 +71,12 @@ def test_the_command_prints_and_goes_on_after_a_refusal(
     shown = capsys.readouterr().out
     assert "HDF5 stack" in shown
     assert ", ".join(IDS[:3]) in shown
+
+
+def test_what_cannot_be_opened_is_named_and_not_mistaken_for_a_table(tmp_path: Path) -> None:
+    (tmp_path / "sub-01_connectome.csv").touch()
+    for place in (tmp_path / "sub-01_connectome.csv", tmp_path, tmp_path / "*.csv"):
+        with pytest.raises(FileError, match=r"sub-01_connectome\.csv: an empty file"):
+            inspect_path(place)
+    with pytest.raises(FileError, match="cannot be opened"):
+        inspect_path("a" * 5000)

@@ -149,7 +149,9 @@ def _read(path: PathLike | Sequence[PathLike], options: Options) -> ConnectomeDa
 
 
 def _is_cohort(path: PathLike) -> bool:
-    return (Path(path) / "cohort.json").is_file()
+    # Unlike pathlib's, this answers no to names that are too long and folders that are locked;
+    # whoever opens the path then says what is wrong with it.
+    return os.path.isfile(os.path.join(path, "cohort.json"))  # noqa: PTH113, PTH118
 
 
 def _from_cohort(folder: Path) -> ConnectomeData:

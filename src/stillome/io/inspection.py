@@ -137,6 +137,8 @@ def _table(path: str | os.PathLike[str], session: str | None) -> Inspection:
 
 def _is_table(path: str | os.PathLike[str]) -> bool:
     """Whether the first line has a delimiter: then the sentence about tables is the one to give."""
+    if not _is_file(path):
+        return False
     head = open_item(path).head().split(b"\n", maxsplit=1)[0]
     return any(mark in head for mark in b"\t,;")
 
@@ -154,8 +156,12 @@ def _columns(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _is_about_motion(path: str | os.PathLike[str]) -> bool:
-    place = Path(path)
-    return place.is_file() and recognise_motion(place) is not None
+    return _is_file(path) and recognise_motion(Path(path)) is not None
+
+
+def _is_file(path: str | os.PathLike[str]) -> bool:
+    # Unlike pathlib's, this answers no to names that are too long and to folders that are locked.
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -89,7 +89,10 @@ def find_motion_files(
         for path in files:
             kind = recognise(path)
             if kind is None and path == existing_path(given):
-                raise FileError(f"{path}: not recognised as a file about motion.")
+                raise FileError(
+                    f"{path}: not recognised as a file about motion. Give a file or folder of "
+                    "eddy, QSIPrep, FLIRT or MCFLIRT, or a table with a column such as rms_mm."
+                )
             if kind is None or (kind in FRAME_KINDS and not _is_frame(path, root, frames)):
                 continue
             subject = subject_of(path, root, frame=kind in FRAME_KINDS)

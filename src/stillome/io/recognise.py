@@ -124,6 +124,8 @@ def read_contents(item: Item) -> Contents:
         If it is not recognised, damaged, or a pickle.
     """
     form = recognise(item)
+    if form is None and item.payload is None and item.path.is_file() and not item.head():
+        raise UnrecognisedError(f"{item.label}: an empty file. Make it anew, or fetch it.")
     if form is None:
         raise UnrecognisedError(
             f"{item.label}: not recognised as a connectome of any known tool. "
