@@ -108,6 +108,13 @@ def existing_path(path: str | os.PathLike[str]) -> Path:
     return checked
 
 
+def refuse_locked_folder(error: OSError) -> None:
+    """Refuse a folder that `os.walk` cannot look into: its subjects would be missed in silence."""
+    raise FileError(
+        f"{error.filename}: cannot be looked into ({error.strerror}). Ask for the right to read it."
+    ) from error
+
+
 def read_bytes(path: Path, *, limit: int = MAX_BYTES, raw: bool = False) -> bytes:
     """Read a file whole, unpacking gzip unless `raw`; refuse more than `limit` bytes.
 

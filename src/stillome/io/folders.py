@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stillome.exceptions import FileError, InputError
-from stillome.io.files import ZIP_MAGIC, Item, archive_members, existing_path, open_item
+from stillome.io.files import (
+    ZIP_MAGIC,
+    Item,
+    archive_members,
+    existing_path,
+    open_item,
+    refuse_locked_folder,
+)
 from stillome.io.measures import ACCEPTED, kind_of
 from stillome.io.mrtrix import atlas_of
 from stillome.io.recognise import read_contents, recognise
@@ -123,7 +130,7 @@ def select_files(
 
 def _walk(folder: Path) -> Iterable[Item]:
     count = 0
-    for parent, names, files in os.walk(folder):
+    for parent, names, files in os.walk(folder, onerror=refuse_locked_folder):
         names.sort()
         stores = [name for name in names if is_store(Path(parent, name))]
         names[:] = [n for n in names if not n.startswith(".") and n not in stores]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.abcd import MOTION_COLUMNS
-from stillome.io.files import existing_path, open_item
+from stillome.io.files import existing_path, open_item, refuse_locked_folder
 from stillome.io.tables import ID_COLUMNS
 from stillome.io.transforms import mat_kind
 
@@ -164,7 +164,7 @@ def _person_above(root: Path) -> str | None:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    for folder, subfolders, files in os.walk(root):
+    for folder, subfolders, files in os.walk(root, onerror=refuse_locked_folder):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
