@@ -100,6 +100,8 @@ def check_replaceable(
             return
         if not overwrite:
             raise FileError(f"{target} exists already. Choose another name or allow overwriting.")
+        if marker is not None and target.is_file():
+            raise FileError(f"{target} is a file; results need a folder. Choose another name.")
         earlier = target.is_file() or (marker is not None and (target / marker).is_file())
         if not earlier and any(target.iterdir()):
             raise FileError(
