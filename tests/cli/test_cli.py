@@ -55,11 +55,19 @@ def test_help_names_every_verb(capsys):
     assert "\x1b" not in text
 
 
+def test_without_arguments_the_help_is_the_answer(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert main([]) == 2
+    assert capsys.readouterr().err == text
+
+
 def test_every_verb_explains_itself_and_its_options(capsys):
     for command in app.registered_commands:
         name = command.name or command.callback.__name__
         assert main([name, "--help"]) == 0
-        assert command.callback.__doc__.splitlines()[0] in capsys.readouterr().out
+        shown = " ".join(capsys.readouterr().out.split())  # however wide the terminal
+        assert command.callback.__doc__.splitlines()[0] in shown
 
 
 def test_the_demo_says_what_it_found_and_where_it_is(finished):
@@ -108,6 +116,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(finished, tmp_
         (["demo", "--out", "{existing}"], "exists already"),
         (["demo", "--out", "{existing}", "--overwrite"], "holds other things"),
         (["demo", "--out", "{locked}"], "cannot be written"),
+        (["demo", "--out", "{existing}/mine.txt", "--overwrite"], "is a file"),
         (["demo", "--out", ""], "exists already"),
         (["demo", "--seed", "-1"], "seed"),
         (["demo", "--seed", "many"], "seed"),
@@ -115,6 +124,14 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(finished, tmp_
         (["dance"], "dance"),
         (["demo", "extra"], "extra"),
         (["--nothing"], "--nothing"),
+        (["inspect"], "paths"),
+        (["inspect", "{existing}/missing.csv"], "no such file"),
+        (["inspect", "{existing}/mine.txt"], "an empty file"),
+        (["inspect", "{existing}", "--axis", "first"], "integer. See"),
+        (["motion", "{existing}"], "no file about motion"),
+        (["motion", "{existing}/mine.txt"], "not recognised"),
+        (["motion", "{existing}", "--out", ""], "written as .tsv"),
+        (["motion", "{existing}", "--out", "{existing}/motion.json"], "written as .tsv"),
     ],
 )
 def test_the_users_mistake_is_one_sentence_and_exit_code_2(arguments, says, tmp_path, capsys):

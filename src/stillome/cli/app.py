@@ -88,13 +88,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = INTERRUPTED
         except TyperException as error:
             # An option or argument that is missing, unknown or cannot be read.
-            sentence = getattr(error, "format_message", error.__str__)()
-            if sentence:
-                complain(f"{sentence} See `stillome --help`.")
+            complain(_sentence(error))
             return USERS_MISTAKE
     if code == INTERRUPTED:
         complain("Stopped; nothing was left half-written.")
     return int(code or SUCCESS)
+
+
+def _sentence(error: TyperException) -> str:
+    """Say what is wrong with the arguments; without any, the help is the answer."""
+    text = str(getattr(error, "format_message", error.__str__)())
+    if "\n" in text:
+        return text
+    return f"{text.rstrip('.')}. See `stillome --help`."
 
 
 def _show_warning(

@@ -29,7 +29,7 @@ def inspect(
         str | None, typer.Option(help="upper or lower, for numbered edges.")
     ] = None,
 ) -> None:
-    """Say what is in files: producer, subjects, regions, measure, range, zeros, warnings.
+    """Say what is in files: producer, subjects, regions, measure, warnings.
 
     Works on connectomes of any known tool, on motion files and on tables of subjects, and loads
     no more than a few subjects of a large stack.

@@ -48,10 +48,10 @@ def motion(
     """
     from stillome import __version__
     from stillome.io.motion import read_motion
-    from stillome.io.motion_table import write_motion
+    from stillome.io.motion_table import sidecar_of, write_motion
     from stillome.persistence import check_replaceable
 
-    for place in (out, out.with_suffix(".json")):
+    for place in (out, sidecar_of(out)):
         check_replaceable(place, overwrite=overwrite)
     unit = rotation_unit.value if rotation_unit else None
     found = read_motion(folders, session=session, rotation_unit=unit, frames=frames)

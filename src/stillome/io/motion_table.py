@@ -1,6 +1,5 @@
 """Writing a table of motion with a sidecar that says what each column is and where it is from."""
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from stillome.exceptions import InputError
-from stillome.io.files import open_item
+from stillome.io.writers import provenance
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
 
 _UNITS = {"mm": "mm", "rad": "rad", "percent": "%", "slices": "count"}
@@ -44,16 +43,27 @@ def write_motion(
     FileError, InputError
         If the name does not end in ``.tsv``, or something stands there already.
     """
-    path = Path(path)
-    if path.suffix != ".tsv":
-        raise InputError(f"{path}: the table is written as .tsv. Give it a name that says so.")
-    sidecar = path.with_suffix(".json")
+    path, sidecar = Path(path), sidecar_of(path)
     check_replaceable(sidecar, overwrite=overwrite)
     with written_aside(path, overwrite=overwrite) as aside:
         write_table(aside, table.rename_axis("participant_id"), index=True)
     with written_aside(sidecar, overwrite=overwrite) as aside:
         write_json(aside, _description(table, version))
     return sidecar
+
+
+def sidecar_of(path: str | os.PathLike[str]) -> Path:
+    """Return the name of a table's sidecar; refuse a table that is not named ``.tsv``.
+
+    Examples
+    --------
+    >>> sidecar_of("motion.tsv").name
+    'motion.json'
+    """
+    path = Path(path)
+    if path.suffix != ".tsv":
+        raise InputError(f"{path}: the table is written as .tsv. Give it a name that says so.")
+    return path.with_suffix(".json")
 
 
 def _description(table: pd.DataFrame, version: str) -> dict[str, Any]:
@@ -66,10 +76,5 @@ def _description(table: pd.DataFrame, version: str) -> dict[str, Any]:
         }
         for name in table.columns
     }
-    hashes = {file: _sha256(file) for file in table.attrs.get("files", [])}
-    return {**columns, "GeneratedBy": {"Name": "stillome", "Version": version}, "Inputs": hashes}
-
-
-def _sha256(path: str) -> str:
-    with open_item(path).path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    made_by = {"Name": "stillome", "Version": version}
+    return {**columns, "GeneratedBy": made_by, **provenance(inputs=table.attrs.get("files", []))}
