@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from stillome.cohort import Cohort
 from stillome.edges import edges_to_matrices, matrices_to_edges
 from stillome.evaluate.compare import compare_methods
+from stillome.evaluate.comparison_tables import summarise
 from stillome.evaluate.prediction import predict_trait, residualised_traits
 from stillome.evaluate.statistics import pearson_r
 from stillome.exceptions import ConfoundsError, FitError, InputError
@@ -303,6 +304,21 @@ def test_a_dask_cluster_carries_the_comparison(cohort):
     )
 
 
+def test_choices_need_two_groups_in_every_training_part(cohort):
+    sites = np.arange(cohort.n_subjects) % 2
+    with pytest.raises(InputError, match="holds a single group"):
+        predict_trait(
+            cohort, "trait_1", "edgewise", choices={"n_components": [3, 5]}, cv=2, groups=sites
+        )
+
+
+def test_failed_permutations_do_not_speak_for_a_method():
+    folds = pd.DataFrame({"method": "m", "trait": "t", "r": [0.1, 0.2], "error": "", "note": ""})
+    folds[["leakage_z", "leakage_adjusted", "fidelity", "seconds"]] = 0.0
+    null = pd.DataFrame({"method": "m", "trait": "t", "r_mean": [0.0, 0.3, np.nan, np.nan]})
+    assert summarise(folds, null, ["m"], ["t"])["p_permutation"].item() == 2 / 3
+
+
 def test_what_cannot_be_compared_is_named(cohort):
     with pytest.raises(InputError, match="no column 'iq'"):
         compare_methods(cohort, ["sog"], "iq")
@@ -320,6 +336,12 @@ def test_what_cannot_be_compared_is_named(cohort):
         compare_methods(cohort, ["sog"], choices={"sog": {"n_parts": [3]}})
     with pytest.raises(InputError, match="'gate' is not among the methods"):
         compare_methods(cohort, ["sog"], choices={"gate": {"n_components": [3]}})
+    with pytest.raises(InputError, match="choices: 5"):
+        compare_methods(cohort, ["sog"], choices=5)
+    with pytest.raises(InputError, match="choices: 5"):
+        predict_trait(cohort, "trait_1", "sog", choices=5)
+    with pytest.raises(InputError, match="n_jobs='all'"):
+        compare_methods(cohort, ["sog"], n_jobs="all")
     with pytest.raises(InputError, match="permutations=-1"):
         compare_methods(cohort, ["sog"], permutations=-1)
     with pytest.raises(InputError, match="expected the names of columns"):

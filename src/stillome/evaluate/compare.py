@@ -12,7 +12,7 @@ from stillome.cohort import Cohort
 from stillome.edges import matrices_to_edges
 from stillome.evaluate.comparison_fits import make_tasks, run_task
 from stillome.evaluate.comparison_tables import paired_tests, summarise
-from stillome.evaluate.prediction import Choices, check_choices
+from stillome.evaluate.prediction import Choices, check_choices, check_jobs
 from stillome.evaluate.study import Study
 from stillome.exceptions import InputError
 from stillome.models.base import ConnectomeMethod
@@ -117,6 +117,7 @@ def compare_methods(
     >>> result.summary[["method", "status"]].to_numpy().tolist()
     [['sog', 'ok'], ['edgewise', 'ok']]
     """
+    check_jobs(n_jobs)
     study = Study.of(cohort, traits, confounds, groups)
     known = _known_methods(methods, n_components, random_state)
     tasks = make_tasks(
@@ -179,6 +180,8 @@ def _known_methods(
 def _known_choices(
     known: Mapping[str, ConnectomeMethod], choices: Mapping[str, Choices] | None
 ) -> Mapping[str, Choices]:
+    if choices is not None and not isinstance(choices, Mapping):
+        raise InputError(f"choices: {choices!r}; expected parameters to try by method name.")
     for name, grid in (choices or {}).items():
         if name not in known:
             raise InputError(f"choices: {name!r} is not among the methods {list(known)}.")

@@ -92,6 +92,11 @@ def inner_split(
     >>> [len(part) for part in inner_split(np.arange(50), np.arange(50), share=0.1, random_state=0)]
     [45, 5]
     """
+    if len(np.unique(labels[train])) < 2:
+        raise InputError(
+            "choices: a training part holds a single group, so nobody is left to choose by. "
+            "Give more groups or a larger cv, or leave choices out."
+        )
     splitter = GroupShuffleSplit(1, test_size=share, random_state=random_state)
     fit, choose = next(iter(splitter.split(train, groups=labels[train])))
     return train[fit], train[choose]

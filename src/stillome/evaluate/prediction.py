@@ -178,7 +178,8 @@ def predict_trait(
     model = make_method(method) if isinstance(method, str) else method
     if not isinstance(model, ConnectomeMethod):
         raise InputError(f"method: a {type(method).__name__}; expected a name or a method.")
-    check_choices(model, choices or {})
+    check_choices(model, {} if choices is None else choices)
+    check_jobs(n_jobs)
     folds = make_folds(
         cohort.n_subjects, cv=cv, repeats=repeats, groups=study.labels, random_state=random_state
     )
@@ -189,8 +190,17 @@ def predict_trait(
     return pd.concat(tables).sort_values(["repeat"], kind="stable")
 
 
+def check_jobs(n_jobs: int | None) -> None:
+    """Refuse what joblib would not take for a number of workers."""
+    whole = isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs != 0
+    if n_jobs is not None and not whole:
+        raise InputError(f"n_jobs={n_jobs!r}; expected a whole number other than 0, or None.")
+
+
 def check_choices(method: ConnectomeMethod, choices: Choices) -> None:
     """Refuse parameters that the method does not have, and empty lists of values."""
+    if not isinstance(choices, Mapping):
+        raise InputError(f"choices: {choices!r}; expected lists of values by parameter name.")
     known = method.get_params()
     for name, values in choices.items():
         if name not in known:
