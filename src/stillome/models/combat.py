@@ -164,11 +164,13 @@ class ComBat(ComponentMethod):
         self, confounds: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Tell motion from the columns that are kept."""
-        columns = list(self.kept_columns)
+        n_columns = confounds.shape[1]
+        named = isinstance(self.kept_columns, Sequence | np.ndarray)
+        columns = list(self.kept_columns) if named else [self.kept_columns]
         if not columns:
             return confounds, None
-        n_columns = confounds.shape[1]
-        if not all(c in range(n_columns) for c in columns) or len(set(columns)) >= n_columns:
+        known = named and all(c in range(n_columns) for c in columns)
+        if not known or len(set(columns)) >= n_columns:
             raise InputError(
                 f"kept_columns={self.kept_columns!r}; expected some but not all of the "
                 f"{n_columns} columns of confounds, counted from 0."
