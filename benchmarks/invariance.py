@@ -81,7 +81,12 @@ class Subjects:
     """The subjects a method is judged on, with everything that is known of them."""
 
     def __init__(
-        self, simulated: SimulatedCohort, rows: np.ndarray, regime: str, seed: int
+        self,
+        simulated: SimulatedCohort,
+        rows: np.ndarray,
+        fitted_on: np.ndarray,
+        regime: str,
+        seed: int,
     ) -> None:
         self.truth = simulated.X_free[rows]
         self.motion = simulated.confounds[rows]

@@ -82,6 +82,17 @@ class Encoder:
         change = along * np.expm1(-functions @ self.scale_slopes)
         return np.asarray(means + change @ np.linalg.pinv(self.directions))
 
+    def shown(self, latent: Floats, functions: Array) -> Floats:
+        """Return z as it shows at this motion, before what goes with motion is taken out.
+
+        The inverse of the last steps of `encode`; with another motion it is the interaction of
+        person and motion: whom motion hits harder, and by how much.
+        """
+        along = latent @ self.directions
+        change = along * np.expm1(functions @ self.scale_slopes)
+        shown = latent + change @ np.linalg.pinv(self.directions)
+        return np.asarray(shown + functions @ self.association)
+
 
 @dataclass(frozen=True)
 class Decoder:

@@ -85,7 +85,7 @@ class InvariantModel:
             basis,
             effect,
             encoder,
-            fit_decoder(counts, effect, motion.values, latent),
+            fit_decoder(counts, effect, motion.values, encoder.shown(latent, motion.values)),
             # Counts need none: their own law says how often an edge is empty.
             no_zero_model(counts, basis.n_functions)
             if is_whole(edges)
@@ -112,8 +112,9 @@ class InvariantModel:
     def law(self, latent: Floats, confounds: Floats) -> Law:
         """Return what these people would show at this motion, per edge."""
         functions = self.basis(confounds)
+        shown = self.encoder.shown(latent, functions)
         return Law(
-            self.decoder.log_rates(self.effect, functions, latent).astype(np.float64),
+            self.decoder.log_rates(self.effect, functions, shown).astype(np.float64),
             self.decoder.dispersions(functions).astype(np.float64),
         )
 
