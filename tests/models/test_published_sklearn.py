@@ -8,9 +8,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.validation import validate_data
 
+from sklearn_adapter import AnyColumns, named_checks
 from stillome.models.published import PublishedInvVAE
 
 QUICK = {"n_components": 2, "hidden": (8,), "n_dimensions": 2, "n_neighbors": 3}
@@ -68,47 +67,10 @@ def test_grid_search_compares_by_score(routed, y) -> None:
     assert search.best_params_ == {"max_epochs": 100}
 
 
-class Adapted(PublishedInvVAE):
-    """Takes what scikit-learn's checks send: any number of columns, and no confounds."""
-
-    def fit(self, X, y=None, *, confounds=None):
-        edges = padded(validate_data(self, X))
-        n_features = self.n_features_in_
-        y = None if y is None else np.asarray(y)
-        super().fit(edges, y, confounds=edges.mean(axis=1))
-        self.n_features_in_ = n_features
-        return self
-
-    def _new_connectomes(self, X):
-        self._check_fitted()
-        return super()._new_connectomes(padded(validate_data(self, X, reset=False)))
+class Adapted(AnyColumns, PublishedInvVAE):
+    pass
 
 
-def padded(X):
-    """Fill up with empty edges to the next V(V-1)/2, which columns are judged before."""
-    n_regions = next(v for v in range(2, 99) if v * (v - 1) // 2 >= X.shape[1])
-    return np.pad(X, ((0, 0), (0, n_regions * (n_regions - 1) // 2 - X.shape[1])))
-
-
-EXPECTED = {
-    "check_positive_only_tag_during_fit": "negative counts are refused, but the message names the "
-    "subject and the edge instead of scikit-learn's words",
-}
-
-
-def named_checks():
-    """Give all checks but the one for array types that are not claimed to be supported."""
-    checks = estimator_checks_generator(
-        Adapted(**QUICK), expected_failed_checks=EXPECTED, mark="xfail", xfail_strict=True
-    )
-    for each in checks:
-        check = each.values[1] if hasattr(each, "values") else each[1]
-        name = getattr(check, "func", check).__name__
-        if "array_api" not in name:
-            marks = getattr(each, "marks", ())
-            yield pytest.param(check, id=name, marks=marks)
-
-
-@pytest.mark.parametrize("check", list(named_checks()))
+@pytest.mark.parametrize("check", list(named_checks(Adapted(**QUICK))))
 def test_scikit_learn_finds_nothing_unexpected(check) -> None:
     check(Adapted(**QUICK))

@@ -11,7 +11,7 @@ from stillome.exceptions import InputError, NotFittedError
 from stillome.models.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
 from stillome.models.invariant.adjusting import bounds, log_likelihood, replay
 from stillome.models.invariant.cautions import warn_if_far, warn_if_not_separable
-from stillome.models.invariant.frontier import invariance_frontier, smallest_passing
+from stillome.models.invariant.frontier import COLUMNS, invariance_frontier, smallest_passing
 from stillome.models.invariant.inference import InferredConfounds
 from stillome.models.invariant.model import InvariantModel, from_arrays, to_arrays
 from stillome.models.invariant.people import People
@@ -343,7 +343,7 @@ class InvVAE(Storable):
         active_units = int(state.values["active_units"])
         self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
         frontier = _under("frontier.", state.arrays)
-        self.frontier_ = pd.DataFrame(frontier) if frontier else None
+        self.frontier_ = pd.DataFrame(frontier, columns=list(COLUMNS)) if frontier else None
 
 
 def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

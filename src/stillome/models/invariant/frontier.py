@@ -12,6 +12,7 @@ from stillome.models.invariant.training import KnownSubjects
 from stillome.models.traits import TraitRegression
 
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+COLUMNS = ("weight", "worst_r2", "p_value", "passed", "log_likelihood", "trait_r", "n_test")
 _TEST_SHARE = 0.3
 _LEAST_TESTED = 20  # what the certificate needs
 
@@ -66,7 +67,7 @@ def invariance_frontier(
                 "n_test": n_test,
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def smallest_passing(frontier: pd.DataFrame) -> float:

@@ -214,5 +214,5 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         name: kind(**{field.name: arrays[f"{name}.{field.name}"] for field in fields(kind)})
         for name, kind in parts.items()
     }
-    plain: dict[str, Any] = {name: arrays[name] for name in ("unit", "whole", "unknown_slopes")}
-    return InvariantModel(**plain, **built)
+    unit, whole = (arrays[name].reshape(()) for name in ("unit", "whole"))
+    return InvariantModel(unit=unit, whole=whole, unknown_slopes=arrays["unknown_slopes"], **built)

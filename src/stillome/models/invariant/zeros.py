@@ -23,7 +23,8 @@ class ZeroModel:
     ----------
     baseline : array of shape (E,)
     slopes : array of shape (P, E)
-        All 0 unless the share of empty edges goes with motion beyond doubt.
+        All 0 unless the share of empty edges goes with motion beyond doubt; 0 for edges that are
+        empty in all training subjects, or in none.
     """
 
     baseline: Floats
@@ -55,7 +56,9 @@ def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
     own = np.maximum(variances - (individual.loadings**2).sum(axis=1) / n, 0.2 * variances)
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
-    return ZeroModel(baseline, np.stack(pooled))
+    # Of an edge that is empty in everybody, or in nobody, nothing is known that could change.
+    varies = (baseline > 0) & (baseline < 1)
+    return ZeroModel(baseline, np.where(varies, np.stack(pooled), 0.0))
 
 
 def no_zero_model(weights: NDArray[Any], n_functions: int) -> ZeroModel:

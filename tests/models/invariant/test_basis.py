@@ -1,0 +1,86 @@
+"""Functions of motion: orthonormal, gentle outside the data, straight for dummies."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from stillome.models.invariant.basis import MotionBasis, MotionFunctions
+
+
+def skewed(n: int = 200, seed: int = 0, columns: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).lognormal(-1, 0.6, (n, columns))
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(12, 300),
+    columns=st.integers(1, 3),
+    unit=st.sampled_from([1e-9, 1.0, 1e9]),
+)
+def test_orthonormal_over_the_training_subjects(seed, n, columns, unit):
+    confounds = unit * skewed(n, seed, columns)
+    functions = MotionBasis.fit(confounds)(confounds)
+    assert functions.shape[1] >= columns
+    assert_allclose(functions.mean(axis=0), 0, atol=1e-6)
+    assert_allclose(functions.T @ functions / n, np.eye(functions.shape[1]), atol=1e-5)
+
+
+def test_the_first_function_is_the_confound_itself():
+    confounds = skewed(columns=2)
+    functions = MotionBasis.fit(confounds)(confounds)
+    standard = (confounds - confounds.mean(axis=0)) / confounds.std(axis=0)
+    assert_allclose(functions[:, 0], standard[:, 0], atol=1e-9)
+    design = np.column_stack([np.ones(len(functions)), functions])
+    rest = standard - design @ np.linalg.lstsq(design, standard, rcond=None)[0]
+    assert_allclose(rest, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", ["below", "above"])
+def test_straight_beyond_the_outermost_knots(side):
+    confounds = skewed()
+    basis = MotionBasis.fit(confounds)
+    ends = basis.knots[0, [0, -1]] * basis.scales[0]
+    start = ends[0] - 5 if side == "below" else ends[1]
+    line = np.linspace(start, start + 5, 50)[:, None]
+    bends = np.diff(basis(line), n=2, axis=0)
+    assert np.abs(bends).max() < 1e-6 * np.abs(basis(line)).max()
+    inside = np.linspace(*ends, 50)[:, None]
+    assert np.abs(np.diff(basis(inside), n=2, axis=0)).max() > 1e-3
+
+
+def test_dummies_are_straight_lines():
+    confounds = np.column_stack([np.arange(90) % 2, np.arange(90) % 3]).astype(float)
+    basis = MotionBasis.fit(confounds)
+    assert basis.n_functions == 2 and np.isnan(basis.knots).all()
+    between = basis(np.array([[0.0, 0.0], [0.5, 1.0], [1.0, 2.0]]))
+    assert_allclose(between[1], between[[0, 2]].mean(axis=0), atol=1e-12)
+
+
+def test_a_confound_that_is_there_twice_counts_once():
+    once = skewed()
+    basis = MotionBasis.fit(np.hstack([once, 3 * once]))
+    assert basis.n_functions == MotionBasis.fit(once).n_functions
+    sites = np.eye(3)[np.arange(60) % 3]
+    assert MotionBasis.fit(sites).n_functions == 2
+
+
+def test_slopes_are_those_at_equal_age():
+    rng = np.random.default_rng(1)
+    motion = skewed(400)
+    age = 2 * motion + rng.standard_normal((400, 1))
+    functions = MotionBasis.fit(motion)(motion)[:, :1]
+    split = MotionFunctions.given(functions, age)
+    outcome = 0.7 * functions[:, 0] - 1.3 * age[:, 0]
+    assert_allclose(split.estimating.T @ age, 0, atol=1e-2)
+    assert_allclose(split.estimating.std(axis=0), 1, atol=1e-5)
+    slope = split.estimating[:, 0] @ outcome / len(outcome) / split.spread[0]
+    assert abs(slope - 0.7) < 1e-4
+
+
+def test_without_covariates_the_functions_estimate_themselves():
+    functions = MotionBasis.fit(skewed())(skewed())
+    split = MotionFunctions.given(functions, None)
+    assert split.estimating is split.values
+    assert_allclose(split.spread, 1)

@@ -1,0 +1,129 @@
+"""The person: what the encoder holds of planted people, and what the decoder makes of it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from stillome.models.invariant.basis import MotionBasis, MotionFunctions
+from stillome.models.invariant.effect import fit_motion_effect, log_means
+from stillome.models.invariant.factors import (
+    encoder_input,
+    fit_association,
+    fit_decoder,
+    fit_encoder,
+)
+from stillome.models.invariant.pooling import EdgeDesign
+
+V, N, K = 20, 400, 3
+E = V * (V - 1) // 2
+
+
+class Planted:
+    """Counts of people with K traits of mind, of whom motion takes fibres."""
+
+    def __init__(self, seed: int = 0, *, person: float = 0.3, lean: float = 0.0) -> None:
+        rng = np.random.default_rng(seed)
+        restless = rng.standard_normal(N)
+        self.people = rng.standard_normal((N, K))
+        self.people[:, 0] = lean * restless + np.sqrt(1 - lean**2) * self.people[:, 0]
+        motion = np.exp(0.5 * restless)[:, None]
+        self.motion = MotionFunctions.given(MotionBasis.fit(motion)(motion), None)
+        self.loadings = person * rng.standard_normal((K, E))
+        self.level = rng.uniform(1, 5, E) - 0.3 * motion + self.people @ self.loadings
+        self.counts = rng.poisson(np.exp(self.level) * rng.gamma(20, 1 / 20, (N, E)))
+        self.counts = self.counts.astype(np.float32)
+        self.design = EdgeDesign.from_edges(log_means(self.counts), None, V)
+        self.effect = fit_motion_effect(self.counts, self.motion.values, self.design)
+        self.values = encoder_input(self.counts, self.effect, self.motion.values, whole=True)
+        self.encoder = fit_encoder(self.values, self.motion, self.design, 8)
+        self.latent = self.encoder.encode(self.values, self.motion.values)
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return Planted()
+
+
+def explained(target: np.ndarray, by: np.ndarray) -> np.ndarray:
+    design = np.column_stack([np.ones(len(by)), by])
+    rest = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+    return 1 - rest.var(axis=0) / target.var(axis=0)
+
+
+def test_input_of_counts_is_standard_at_any_motion(planted):
+    quiet = planted.motion.values[:, 0] < 0
+    for group in (quiet, ~quiet):
+        assert_allclose(planted.values[group].mean(), 0, atol=0.1)
+        assert_allclose(planted.values[group].std(), 1, atol=0.25)
+
+
+def test_the_people_are_in_z_and_motion_is_not(planted):
+    assert (explained(planted.people, planted.latent) > 0.95).all()
+    assert explained(planted.motion.values[:, :1], planted.latent)[0] < 0.03
+
+
+def test_units_that_would_hold_noise_stay_empty(planted):
+    used = planted.latent.std(axis=0) > 0
+    assert K <= used.sum() < 8
+    assert_allclose(planted.encoder.posterior_sd[~used], 1)
+    # Mean and posterior variance make up the prior's.
+    total = planted.latent.var(axis=0) + planted.encoder.posterior_sd**2
+    assert_allclose(total[used], 1, atol=0.1)
+
+
+def test_nobody_differs_then_z_is_empty():
+    nobody = Planted(1, person=0.0)
+    assert (nobody.latent.var(axis=0) > 0.01).sum() <= 1
+
+
+def test_z_that_leans_on_motion_is_straightened():
+    leaning = Planted(2, lean=0.7)
+    assert explained(leaning.motion.values[:, :1], leaning.people)[0] > 0.3
+    assert explained(leaning.motion.values[:, :1], leaning.latent)[0] < 0.05
+
+
+def test_associations_within_chance_are_left_in(planted):
+    rng = np.random.default_rng(3)
+    latent = rng.standard_normal((N, 20))
+    slopes = fit_association(latent, planted.motion)
+    raw = planted.motion.values.T @ latent / N
+    assert np.linalg.norm(slopes) < 0.6 * np.linalg.norm(raw)
+    strong = latent + 2 * planted.motion.values[:, :1]
+    assert_allclose(fit_association(strong, planted.motion)[0], 2, atol=0.2)
+
+
+def test_a_spread_of_z_that_grows_with_motion_is_levelled(planted):
+    rng = np.random.default_rng(4)
+    function = planted.motion.values[:, :1]
+    people = rng.standard_normal((N, 2)) * np.exp(0.5 * np.clip(function, -2, 2))
+    values = (people @ rng.standard_normal((2, E)) + rng.standard_normal((N, E))).astype(np.float32)
+    encoder = fit_encoder(values, planted.motion, planted.design, 5)
+    latent = encoder.encode(values, planted.motion.values)
+    assert encoder.directions.shape[1] >= 2
+    moved = np.abs(np.corrcoef(np.log(np.abs(people)).T, function.T)[-1, :-1])
+    left = np.abs(np.corrcoef(np.log(np.abs(latent[:, :2])).T, function.T)[-1, :-1])
+    assert (moved > 0.2).all() and (left < 0.12).all()
+
+
+def test_decoded_rates_are_those_of_the_person(planted):
+    decoder = fit_decoder(planted.counts, planted.effect, planted.motion.values, planted.latent)
+    rates = decoder.log_rates(planted.effect, planted.motion.values, planted.latent)
+    errors = (rates - planted.level).std(axis=0)
+    spread = (planted.people @ planted.loadings).std(axis=0)
+    assert np.median(errors) < 0.4 * np.median(spread)
+    assert abs((rates - planted.level).mean()) < 0.05
+    assert_allclose(np.median(decoder.dispersion), 0.05, atol=0.025)
+
+
+def test_weights_lose_the_effect_of_motion_by_division(planted):
+    values = encoder_input(planted.counts, planted.effect, planted.motion.values, whole=False)
+    moved = planted.motion.values @ planted.effect.slopes
+    assert_allclose(np.expm1(values), planted.counts * np.exp(-moved), rtol=1e-3, atol=1e-3)
+
+
+def test_edges_without_a_fibre_carry_no_weight(planted):
+    counts = np.where(np.arange(E) < 5, 0, planted.counts).astype(np.float32)
+    values = encoder_input(counts, planted.effect, planted.motion.values, whole=False)
+    encoder = fit_encoder(values, planted.motion, planted.design, 8)
+    assert np.isfinite(encoder.weights).all()
+    assert_allclose(encoder.weights[:5], 0)

@@ -1,0 +1,91 @@
+"""The parts of the model as one thing: units, storage, and motion that is missing."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from stillome.models.invariant.model import (
+    InvariantModel,
+    from_arrays,
+    is_whole,
+    to_arrays,
+    weight_unit,
+)
+
+V, N = 12, 150
+E = V * (V - 1) // 2
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    motion = rng.lognormal(-1, 0.5, (N, 1))
+    person = rng.standard_normal((N, 3)) @ rng.normal(0, 0.4, (3, E))
+    return rng.poisson(np.exp(rng.uniform(1, 4, E) + person - 0.7 * motion)), motion
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return fitted(*data)
+
+
+def fitted(edges, motion) -> InvariantModel:
+    return InvariantModel.fit(
+        edges, motion, n_regions=V, n_components=6, lengths=None, covariates=None
+    )
+
+
+def test_what_counts_as_whole():
+    assert is_whole(np.array([[3, 1]])) and is_whole(np.array([[3.0, 0.0]]))
+    assert not is_whole(np.array([[3.0, 0.5]]))
+
+
+def test_weights_are_brought_to_the_size_of_counts():
+    assert weight_unit(np.array([[7, 0]])) == 1
+    assert weight_unit(np.array([[7.5, 0]])) == 1
+    assert weight_unit(np.array([[0.002, 0.0]])) == pytest.approx(10_000)
+    assert weight_unit(np.array([[2e6, 0.5]])) == pytest.approx(20 / np.median([2e6, 0.5]))
+
+
+def test_the_unit_of_weights_does_not_matter(data):
+    edges, motion = data
+    weights = edges + np.random.default_rng(1).uniform(0.1, 0.4, edges.shape)
+    small, large = fitted(weights * 1e-6, motion), fitted(weights * 1e6, motion)
+    first, _ = small.encode(weights * 1e-6, motion)
+    second, _ = large.encode(weights * 1e6, motion)
+    assert_allclose(first, second, atol=1e-3)
+
+
+def test_arrays_rebuild_the_same_model(model, data):
+    again = from_arrays(to_arrays(model))
+    assert_array_equal(again.encode(*data)[0], model.encode(*data)[0])
+    latent, motion = model.encode(*data)
+    for one, other in zip(again.law(latent, motion), model.law(latent, motion), strict=True):
+        assert_array_equal(one, other)
+
+
+def test_missing_motion_is_filled_in_and_known_motion_kept(model, data):
+    edges, motion = data
+    some = motion.copy()
+    some[:40] = np.nan
+    latent, filled = model.encode(edges, some)
+    known, _ = model.encode(edges, motion)
+    assert_array_equal(filled[40:], motion[40:])
+    assert_array_equal(filled[:40], model.inference.infer(edges[:40]).mean)
+    assert_allclose(latent[40:], known[40:], atol=1e-5)
+    assert np.corrcoef(latent[:40].ravel(), known[:40].ravel())[0, 1] > 0.9
+
+
+def test_the_weight_decides_how_much_of_the_dependence_goes(model, data):
+    edges, motion = data
+    whole, nothing, half = (model.weighted(w).encode(edges, motion)[0] for w in (1, 0, 0.5))
+    assert_allclose(whole, model.encode(edges, motion)[0])
+    assert np.abs(whole - nothing).max() > 0
+    assert np.abs(half - nothing).max() < np.abs(whole - nothing).max()
+
+
+def test_the_effect_is_sure_at_the_same_motion_and_less_sure_further_away(model):
+    reference = np.array([0.3])
+    sd = model.log_ratio_sd(np.array([[0.3], [0.5], [1.5]]), reference)
+    assert_allclose(sd[0], 0, atol=1e-9)
+    assert (sd[2] > sd[1]).all() and (sd[1] > 0).all()
