@@ -1,6 +1,6 @@
 """InvVAE: latents without motion, and connectomes as the same person's scan without motion."""
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.edges import edge_indices, shaped_like
 from stillome.exceptions import InputError, NotFittedError
 from stillome.models.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
-from stillome.models.invariant.adjusting import bounds, log_likelihood, replay
+from stillome.models.invariant.adjusting import (
+    AdjustedConnectomes,
+    bounds,
+    log_likelihood,
+    replay,
+)
 from stillome.models.invariant.cautions import warn_if_far, warn_if_not_separable
 from stillome.models.invariant.frontier import COLUMNS, invariance_frontier, smallest_passing
 from stillome.models.invariant.inference import InferredConfounds
@@ -38,21 +43,6 @@ _KEPT = (
     "training_hash_",
     "invariance_weight_",
 )
-
-
-class AdjustedConnectomes(NamedTuple):
-    """Motion-adjusted connectomes with bounds, all in the shape of the input.
-
-    Attributes
-    ----------
-    connectomes : array
-    lower, upper : array
-        Between these the count at the reference lies with the probability asked for.
-    """
-
-    connectomes: NDArray[Any]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
 
 
 class InvVAE(Storable):

@@ -1,6 +1,6 @@
 """From a fitted model to adjusted connectomes, their bounds, and how likely data are."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,21 @@ from stillome.models.invariant.model import InvariantModel, is_whole
 from stillome.validation import check_share
 
 Floats = NDArray[np.float64]
+
+
+class AdjustedConnectomes(NamedTuple):
+    """Motion-adjusted connectomes with bounds, all in the shape of the input.
+
+    Attributes
+    ----------
+    connectomes : array
+    lower, upper : array
+        Between these the count at the reference lies with the probability asked for.
+    """
+
+    connectomes: NDArray[Any]
+    lower: Floats
+    upper: Floats
 
 
 def replay(
