@@ -73,6 +73,20 @@ def test_the_command_prints_and_goes_on_after_a_refusal(
     assert ", ".join(IDS[:3]) in shown
 
 
+def test_motion_files_are_refused_with_the_sentence_about_motion(tmp_path: Path) -> None:
+    path = tmp_path / "sub-01_b0.mat"
+    path.write_text("1.2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
+    with pytest.raises(FileError, match="not rigid"):
+        inspect_path(path)
+
+
+def test_maps_of_deviations_are_described(tmp_path: Path) -> None:
+    path = tmp_path / "sub-01.eddy_outlier_n_stdev_map"
+    path.write_text("One row per scan, one column per slice. Deviations\n0.5 -4.8 1\n0 2 1\n")
+    found = inspect_path(path)
+    assert found.facts == {"volumes": "2", "slices": "3", "range": "-4.8 to 2"}
+
+
 def test_what_cannot_be_opened_is_named_and_not_mistaken_for_a_table(tmp_path: Path) -> None:
     (tmp_path / "sub-01_connectome.csv").touch()
     for place in (tmp_path / "sub-01_connectome.csv", tmp_path, tmp_path / "*.csv"):

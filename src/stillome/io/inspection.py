@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.connectomes import read_connectomes
 from stillome.io.files import existing_path, open_item
+from stillome.io.fsl import read_eddy_outlier_map
 from stillome.io.motion import read_motion
 from stillome.io.motion_files import recognise as recognise_motion
 from stillome.io.one_stack import UnnamedSubjectsError
@@ -67,29 +68,32 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
     >>> inspect_path(place).facts["regions"]
     '2'
     """
+    about_motion = _is_about_motion(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         refused: StillomeError | None = None
-        try:
-            return _connectomes(path, **reading)
-        except StillomeError as error:
-            refused = error
-        for look in (_motion, _table):
+        if not about_motion:
+            try:
+                return _connectomes(path, **reading)
+            except StillomeError as error:
+                refused = error
+        for look in (_outlier_map, _motion, _table):
             caught.clear()
             try:
                 found = look(path, reading.get("session"))
             except StillomeError as error:
-                if isinstance(refused, UnrecognisedError) and look is _table and _is_table(path):
+                about_table = look is _table and _is_table(path)
+                if refused is None or (isinstance(refused, UnrecognisedError) and about_table):
                     refused = error
                 continue
-            said = tuple(str(entry.message) for entry in caught)
-            return Inspection(found.path, found.producer, found.facts, said)
+            if found is not None:
+                said = tuple(str(entry.message) for entry in caught)
+                return replace(found, warnings=said)
+    assert refused is not None  # whoever looked last has either answered or refused
     raise refused
 
 
 def _connectomes(path: str | os.PathLike[str], **reading: Any) -> Inspection:
-    if _is_about_motion(path):
-        raise FileError(f"{os.fspath(path)}: speaks of motion.")
     try:
         data = read_connectomes(path, lazy=True, **reading)
     except UnnamedSubjectsError as error:
@@ -120,6 +124,19 @@ def _facts(data: ConnectomeData) -> dict[str, str]:
     if data.lengths is not None:
         facts["lengths"] = f"yes, {_short(_positive(data.lengths).mean())} mm on average"
     return facts
+
+
+def _outlier_map(path: str | os.PathLike[str], session: str | None) -> Inspection | None:
+    """Describe eddy's maps of deviations, which say how far each slice is off, not which count."""
+    if not os.fspath(path).endswith("stdev_map") or not _is_file(path):
+        return None
+    deviations = read_eddy_outlier_map(path)
+    facts = {
+        "volumes": str(len(deviations)),
+        "slices": str(deviations.shape[1]),
+        "range": f"{_short(np.nanmin(deviations))} to {_short(np.nanmax(deviations))}",
+    }
+    return Inspection(os.fspath(path), "motion (eddy, deviations of slices)", facts)
 
 
 def _motion(path: str | os.PathLike[str], session: str | None) -> Inspection:
