@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.exceptions import FileError, InputError
+from stillome.exceptions import FileError
 from stillome.io.assemble import Reading, assemble, region_table
 from stillome.io.cleaning import Cleaner, Tally, as_numbers, check_square
 from stillome.io.files import Item
@@ -189,8 +189,6 @@ def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
             f"{label}: {n_edges} edges fit {size} regions, but their order is not known. "
             "Pass --edge-order upper or lower (row by row)."
         )
-    if order not in ("upper", "lower"):
-        raise InputError(f"edge_order={order!r}; expected 'upper' or 'lower'.")
     upper = order == "upper"
     rows, columns = np.triu_indices(size, shift) if upper else np.tril_indices(size, -shift)
     matrices = np.zeros((len(array), size, size), dtype=array.dtype)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from stillome.exceptions import InputError
 from stillome.io.measures import kind_of
 
 
@@ -21,6 +22,10 @@ class Options:
     session: str | None = None
     edge_order: str | None = None
     lazy: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.edge_order not in (None, "upper", "lower"):
+            raise InputError(f"edge_order={self.edge_order!r}; expected 'upper' or 'lower'.")
 
     def is_length(self, measure: str) -> bool:
         """Whether lengths are read: by the user's word, or else by the file's."""

@@ -40,12 +40,18 @@ class EdgeDesign:
         log_means : array of shape (E,)
             Mean fibre count of each edge, log scale.
         lengths : array of shape (E,) in mm, or None
+            0 where unknown.
         n_regions : int
         """
         columns = [np.ones(len(log_means))]
-        for values in (log_means, lengths):
-            if values is not None and np.ptp(values) > 0:
-                standard = (values - values.mean()) / values.std()
+        known_lengths: Floats | None = None
+        if lengths is not None and lengths.any():
+            known_lengths = np.where(lengths > 0, lengths, np.nan)
+        for values in (log_means, known_lengths):
+            if values is not None and np.nanstd(values) > 0:
+                standard = (values - np.nanmean(values)) / np.nanstd(values)
+                # An edge of unknown length is taken to be of average length.
+                standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
         return cls(np.column_stack(columns), n_regions)
 

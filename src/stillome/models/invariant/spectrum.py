@@ -73,6 +73,9 @@ def leading_factors(table: Array, n_factors: int) -> Spectrum:
     n_factors : int
         At most this many are returned.
     """
+    varies = table.any(axis=0)
+    # An edge that nobody has adds neither signal nor noise, only width.
+    table = table[:, varies] if 1 < varies.sum() < len(varies) else table
     n, width = table.shape
     wide = n <= width
     gram = (table @ table.T if wide else table.T @ table).astype(np.float64) / max(n, width)
