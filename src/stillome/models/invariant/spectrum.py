@@ -73,7 +73,7 @@ def leading_factors(table: Array, n_factors: int) -> Spectrum:
     n_factors : int
         At most this many are returned.
     """
-    varies = table.any(axis=0)
+    varies = np.asarray(table.any(axis=0))
     # An edge that nobody has adds neither signal nor noise, only width.
     table = table[:, varies] if 1 < varies.sum() < len(varies) else table
     n, width = table.shape
