@@ -26,6 +26,8 @@ N_SUBJECTS = {"hcp": 1065, "abcd": 8646}
 SHOWN = ["r_mean", "r_sd", "r_min", "r_max", "leakage_z", "leakage_adjusted", "fidelity"]
 # At the paper's learning rate (2e-5, on a GPU, for data of another scale) GATE does not leave its
 # starting point within the paper's 200 epochs here; it is given a rate at which it learns.
+# Safe for colour-blind readers (Okabe and Ito).
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#222222")
 SETTINGS = {"gate": {"learning_rate": 1e-3}}
 
 
@@ -100,12 +102,13 @@ def figure(results: dict[str, ComparisonResult], path: Path) -> None:
         groups = list(result.summary.groupby("method", sort=False))
         for place, (method, rows) in enumerate(groups):
             x = np.arange(len(traits)) + 0.6 * (place / max(len(groups) - 1, 1) - 0.5)
-            draw_bars(axis, x, rows, method, f"C{place}")
+            draw_bars(axis, x, rows, method, COLOURS[place % len(COLOURS)])
         axis.set_xticks(range(len(traits)), traits)
         axis.set_ylabel("r, observed and predicted")
         axis.set_title(f"{study.upper()}-like simulated cohort")
         axis.axhline(0, color="0.8", linewidth=0.8, zorder=0)
-    axes[0, 0].legend(ncols=3, frameon=False, fontsize="small")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     drawing.savefig(path, dpi=150)
     plt.close(drawing)
     print(f"figure: {path}")
