@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interruptible import start
 from stillome.exceptions import FileError, InputError
 from stillome.persistence import (
     check_replaceable,
@@ -66,8 +67,8 @@ def test_a_killed_process_leaves_nothing_half_written(tmp_path, signal_number, e
     if earlier:
         target.mkdir()
         (target / "header.json").write_text("{}")
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(target)],
+    process = start(
+        *(sys.executable, "-c", KILLED, str(target)),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )

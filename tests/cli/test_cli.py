@@ -10,6 +10,7 @@ import matplotlib.image
 import pandas as pd
 import pytest
 
+from interruptible import start
 from stillome.cli import main
 from stillome.cli.app import app
 from stillome.exceptions import StillomeWarning
@@ -162,8 +163,8 @@ def test_our_mistake_says_where_to_report_it():
 
 
 def test_ctrl_c_ends_cleanly(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "stillome", "demo", "--out", str(tmp_path / "results")],
+    process = start(
+        *(sys.executable, "-m", "stillome", "demo", "--out", str(tmp_path / "results")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
