@@ -1,17 +1,34 @@
 """ComBat with motion quantiles as batches."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from stillome.exceptions import FitError, InputError
+from stillome.models.component_arrays import (
+    Arrays,
+    pca_from_arrays,
+    pca_to_arrays,
+    prefixed,
+    under,
+)
 from stillome.models.components import ComponentMethod, principal_components
 from stillome.validation import check_count
 
 SMALLEST_BATCH = 10
+# What a fitted `combatlearn` model with continuous covariates only is made of.
+_COMBAT_ARRAYS = (
+    "batch_levels",
+    "grand_mean",
+    "pooled_var",
+    "gamma_star",
+    "delta_star",
+    "beta_hat_nonbatch",
+)
 
 
 class MotionQuantiles:
@@ -39,6 +56,14 @@ class MotionQuantiles:
         cutoffs = np.quantile(motion, np.arange(1, n_batches) / n_batches)
         # Tied motion (many subjects at one value) would give empty batches.
         self.cutoffs = np.unique(cutoffs[(cutoffs > motion.min()) & (cutoffs <= motion.max())])
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """Rebuild from ``center``, ``weights`` and ``cutoffs``."""
+        quantiles = cls.__new__(cls)
+        quantiles.center, quantiles.weights = arrays["center"], arrays["weights"]
+        quantiles.cutoffs = arrays["cutoffs"]
+        return quantiles
 
     def motion(self, confounds: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one number per subject, shape (n,)."""
@@ -159,6 +184,24 @@ class ComBat(ComponentMethod):
             log_edges[:, self.varies_], batch=batches, continuous_covariates=kept
         ).to_numpy()
         return harmonised
+
+    def _map_arrays(self) -> Arrays:
+        arrays = prefixed("quantiles.", vars(self.quantiles_)) | {"varies": self.varies_}
+        arrays |= {name: np.asarray(getattr(self.model_, f"_{name}")) for name in _COMBAT_ARRAYS}
+        return arrays | prefixed("pca.", pca_to_arrays(self.pca_))
+
+    def _set_map(self, arrays: Arrays) -> None:
+        self.quantiles_ = MotionQuantiles.from_arrays(under("quantiles.", arrays))
+        self.varies_ = arrays["varies"]
+        self.pca_ = pca_from_arrays(under("pca.", arrays))
+        self.model_ = _combat_model()(method="fortin")
+        for name in _COMBAT_ARRAYS:
+            setattr(self.model_, f"_{name}", arrays[name])
+        for name in ("grand_mean", "pooled_var"):
+            setattr(self.model_, f"_{name}", pd.Series(arrays[name]))
+        self.model_._n_batch = len(arrays["batch_levels"])
+        self.model_._batch_levels = pd.Index(arrays["batch_levels"])
+        self.model_._nonbatch_columns = list(range(len(arrays["beta_hat_nonbatch"])))
 
     def _split(
         self, confounds: NDArray[np.float64]

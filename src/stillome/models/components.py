@@ -9,9 +9,19 @@ from sklearn.decomposition import PCA
 
 from stillome.edges import matrices_to_edges, shaped_like
 from stillome.exceptions import InputError, NotFittedError
-from stillome.models.base import ConnectomeMethod
+from stillome.models.component_arrays import Arrays, prefixed, under
+from stillome.models.storage import ModelState, Storable, training_hash
 from stillome.models.traits import TraitRegression
 from stillome.validation import check_count
+
+_KEPT = (
+    "n_regions_",
+    "n_features_in_",
+    "n_confounds_",
+    "n_components_",
+    "_one_trait",
+    "training_hash_",
+)
 
 
 def principal_components(values: NDArray[np.float64], n_components: int) -> PCA:
@@ -24,15 +34,19 @@ def principal_components(values: NDArray[np.float64], n_components: int) -> PCA:
     """
     # Neither solver draws random numbers, so the order of the subjects does not matter.
     solver = "full" if len(values) <= values.shape[1] else "covariance_eigh"
-    return PCA(n_components, svd_solver=solver).fit(values)
+    fitted = PCA(n_components, svd_solver=solver).fit(values)
+    # Products of the same numbers in another layout differ in the last bit, and a model that was
+    # saved comes back in this one.
+    fitted.components_ = np.ascontiguousarray(fitted.components_)
+    return fitted
 
 
-class ComponentMethod(ConnectomeMethod):
+class ComponentMethod(Storable):
     """A method on log1p edges whose representation is a linear map of them.
 
-    Subclasses say how the map is learned (`_fit_components`), applied (`_scores`) and undone at
-    another motion (`_adjusted_log`); the shape of the input, counts against logs, and the traits
-    are looked after here.
+    Subclasses say how the map is learned (`_fit_components`), applied (`_scores`), undone at
+    another motion (`_adjusted_log`) and kept (`_map_arrays`, `_set_map`); the shape of the input,
+    counts against logs, and the traits are looked after here.
     """
 
     n_components: int
@@ -57,6 +71,7 @@ class ComponentMethod(ConnectomeMethod):
         scores = self._fit_components(np.log1p(data.edges), data.confounds)
         self.n_components_ = scores.shape[1]
         self._fit_traits(scores, data.confounds, data.traits)
+        self.training_hash_ = training_hash(data.edges)
         return self
 
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -115,6 +130,14 @@ class ComponentMethod(ConnectomeMethod):
     ) -> NDArray[np.float64]:
         """Return log1p edges (n, E) at the reference; negative ones become zero counts."""
 
+    @abstractmethod
+    def _map_arrays(self) -> Arrays:
+        """Return what `_fit_components` learned."""
+
+    @abstractmethod
+    def _set_map(self, arrays: Arrays) -> None:
+        """Take over what `_map_arrays` returned."""
+
     def _fit_traits(
         self,
         scores: NDArray[np.float64],
@@ -135,6 +158,19 @@ class ComponentMethod(ConnectomeMethod):
                 f"This {type(self).__name__} was fitted without traits, so it predicts none. "
                 "Pass y to fit."
             )
+
+    def _get_state(self) -> ModelState:
+        arrays = prefixed("map.", self._map_arrays())
+        if self.trait_regression_ is not None:
+            arrays |= prefixed("traits.", vars(self.trait_regression_))
+        return ModelState({name: getattr(self, name) for name in _KEPT}, arrays)
+
+    def _set_state(self, state: ModelState) -> None:
+        for name in _KEPT:
+            setattr(self, name, state.values[name])
+        self._set_map(under("map.", state.arrays))
+        traits = under("traits.", state.arrays)
+        self.trait_regression_ = TraitRegression(**traits) if traits else None
 
     def _n_components_for(self, n_subjects: int, n_edges: int, *, n_removed: int = 0) -> int:
         """Return how many components these subjects can carry, at most `n_components`."""

@@ -45,7 +45,8 @@ class ConfoundRegression:
         spread[spread == 0] = 1.0
         standard = (confounds - center) / spread
         coefficients = np.linalg.lstsq(standard, values - intercepts, rcond=None)[0]
-        return cls(center, intercepts, coefficients / spread[:, None])
+        # In one layout, so that a model that was saved answers with the same bits.
+        return cls(center, intercepts, np.ascontiguousarray(coefficients / spread[:, None]))
 
     def predict(self, confounds: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the expected values (n, E) at these confounds (n, C)."""

@@ -3,6 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.models.component_arrays import (
+    Arrays,
+    pca_from_arrays,
+    pca_to_arrays,
+    prefixed,
+    under,
+)
 from stillome.models.components import ComponentMethod, principal_components
 from stillome.models.confound_regression import ConfoundRegression
 
@@ -63,3 +70,11 @@ class EdgewiseRegression(ComponentMethod):
     ) -> NDArray[np.float64]:
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         return residuals + self.motion_effect_.predict(reference[None])
+
+    def _map_arrays(self) -> Arrays:
+        effect = prefixed("motion_effect.", vars(self.motion_effect_))
+        return effect | prefixed("pca.", pca_to_arrays(self.pca_))
+
+    def _set_map(self, arrays: Arrays) -> None:
+        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.pca_ = pca_from_arrays(under("pca.", arrays))

@@ -31,6 +31,12 @@ class MethodTable(Mapping[str, type[ConnectomeMethod]]):
     def __repr__(self) -> str:
         return f"MethodTable({list(self._places)})"
 
+    def class_named(self, class_name: str) -> type[ConnectomeMethod] | None:
+        """Return the class of that name without importing any other; None if there is none."""
+        names = (name for name, (_, found) in self._places.items() if found == class_name)
+        name = next(names, None)
+        return None if name is None else self[name]
+
 
 # torch takes seconds to import, so a table of names must not need it.
 METHODS = MethodTable(
@@ -43,6 +49,20 @@ METHODS = MethodTable(
         "edgewise": ("stillome.models.edgewise", "EdgewiseRegression"),
     }
 )
+
+# Kept and loaded like the methods, but not one of those that are compared.
+_FURTHER = MethodTable({"published": ("stillome.models.published", "PublishedInvVAE")})
+
+
+def class_named(class_name: str) -> type[ConnectomeMethod] | None:
+    """Return the method class of that name, importing no other; None if there is none.
+
+    Examples
+    --------
+    >>> class_named("SOG").__name__
+    'SOG'
+    """
+    return METHODS.class_named(class_name) or _FURTHER.class_named(class_name)
 
 
 def make_method(name: str, **parameters: Any) -> ConnectomeMethod:

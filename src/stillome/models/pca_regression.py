@@ -3,6 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.models.component_arrays import (
+    Arrays,
+    pca_from_arrays,
+    pca_to_arrays,
+    prefixed,
+    under,
+)
 from stillome.models.components import ComponentMethod, principal_components
 from stillome.models.confound_regression import ConfoundRegression
 from stillome.models.traits import TraitRegression
@@ -66,6 +73,14 @@ class PCARegression(ComponentMethod):
     ) -> NDArray[np.float64]:
         effect = (confounds - reference) @ self.motion_effect_.coefficients
         return log_edges - effect @ self.pca_.components_
+
+    def _map_arrays(self) -> Arrays:
+        effect = prefixed("motion_effect.", vars(self.motion_effect_))
+        return effect | prefixed("pca.", pca_to_arrays(self.pca_))
+
+    def _set_map(self, arrays: Arrays) -> None:
+        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.pca_ = pca_from_arrays(under("pca.", arrays))
 
     def _fit_traits(
         self,

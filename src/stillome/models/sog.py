@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.exceptions import InputError, StillomeWarning
+from stillome.models.component_arrays import Arrays, prefixed, under
 from stillome.models.components import ComponentMethod, principal_components
 from stillome.models.confound_regression import ConfoundRegression
 from stillome.validation import check_count
@@ -82,7 +83,8 @@ class SOG(ComponentMethod):
         n_components = self._n_components_for(*log_edges.shape, n_removed=confounds.shape[1])
         self.motion_effect_ = ConfoundRegression.fit(confounds, log_edges)
         residuals = self.motion_effect_.residuals(log_edges, confounds)
-        self.loadings_ = principal_components(residuals, n_components).components_.T
+        components = principal_components(residuals, n_components).components_
+        self.loadings_ = np.ascontiguousarray(components.T)
         self.rotation_ = np.eye(n_components)
         self.n_iter_ = 0
         if self.sparsity > 0:
@@ -129,6 +131,16 @@ class SOG(ComponentMethod):
     ) -> NDArray[np.float64]:
         level = self.motion_effect_.predict(reference[None])
         return level + self._scores(log_edges, confounds) @ self.loadings_.T
+
+    def _map_arrays(self) -> Arrays:
+        learned = {"loadings": self.loadings_, "rotation": self.rotation_}
+        effect = prefixed("motion_effect.", vars(self.motion_effect_))
+        return effect | learned | {"n_iter": np.array(self.n_iter_)}
+
+    def _set_map(self, arrays: Arrays) -> None:
+        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.loadings_, self.rotation_ = arrays["loadings"], arrays["rotation"]
+        self.n_iter_ = int(arrays["n_iter"].item())
 
 
 def bounded_loadings(gradients: NDArray[np.float64], bound: float) -> NDArray[np.float64]:

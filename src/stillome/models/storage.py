@@ -2,10 +2,7 @@
 
 import hashlib
 import os
-import platform
 from abc import abstractmethod
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -17,13 +14,14 @@ from safetensors.numpy import save as dump_arrays
 
 from stillome.exceptions import FileError, StillomeError
 from stillome.models.base import ConnectomeMethod
+from stillome.models.header_values import is_plain, library_versions, plain
+from stillome.models.methods import class_named
 from stillome.persistence import read_json, write_json, written_aside
 
 FORMAT = "stillome-model"
 FORMAT_VERSION = 1
 HEADER = "model.json"
 ARRAYS = "arrays.safetensors"
-_LIBRARIES = ("stillome", "numpy", "scipy", "scikit-learn", "torch", "safetensors")
 _PARAMETER = "parameter."
 _HASHED_ROWS = 256
 
@@ -36,11 +34,12 @@ class ModelState(NamedTuple):
 
 
 class StoredModel(NamedTuple):
-    """A model folder that was read: whose it is, how it was set, what it learned."""
+    """A model folder: whose it is, how it was set, what it learned, what it was fitted to."""
 
     class_name: str
     parameters: dict[str, Any]
     state: ModelState
+    inputs: dict[str, Any] = {}  # noqa: RUF012 - never changed; see `save_fitted`
 
 
 class Storable(ConnectomeMethod):
@@ -77,11 +76,9 @@ class Storable(ConnectomeMethod):
         NotFittedError
             If there is nothing to save yet.
         """
-        self._check_fitted()
-        parameters = self.get_params(deep=False)
         write_model(
             path,
-            StoredModel(type(self).__name__, parameters, self._get_state()),
+            self.stored(),
             training_hash=getattr(self, "training_hash_", None),
             overwrite=overwrite,
         )
@@ -102,15 +99,74 @@ class Storable(ConnectomeMethod):
                 f"{path}: holds a {stored.class_name}, not a {cls.__name__}. "
                 f"Read it with {stored.class_name}.load."
             )
+        return cls.from_stored(stored, path)
+
+    @classmethod
+    def from_stored(cls, stored: StoredModel, path: str | os.PathLike[str]) -> Self:
+        """Rebuild a model from what `read_model` read at `path`, which the message names."""
         try:
             model = cls(**stored.parameters)
             model._set_state(stored.state)
         # A header edited by hand can break a model in as many ways as there are types in it.
-        except (KeyError, TypeError, ValueError, IndexError, RuntimeError, StillomeError) as error:
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            RuntimeError,
+            StillomeError,
+        ) as error:
             raise FileError(f"{path}: damaged, the model does not fit together ({error}).") from (
                 error
             )
         return model
+
+    def stored(self) -> StoredModel:
+        """Return what `save` writes of this fitted model."""
+        self._check_fitted()
+        return StoredModel(type(self).__name__, self.get_params(deep=False), self._get_state())
+
+
+def load_model(path: str | os.PathLike[str]) -> Storable:
+    """Read a saved model whatever its class; it answers with the same bits as the one saved.
+
+    The class is looked up by name among those of stillome, so that a folder from somewhere else
+    cannot name code to be run.
+
+    Parameters
+    ----------
+    path : path-like
+        What `Storable.save` or `save_fitted` wrote.
+
+    Raises
+    ------
+    FileError
+        If the folder is missing, damaged, foreign, or of a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from stillome.models.edgewise import EdgewiseRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X, motion = rng.poisson(9, size=(20, 6)), rng.random(20)
+    >>> model = EdgewiseRegression(n_components=2).fit(X, confounds=motion)
+    >>> loaded = load_model(model.save(Path(tempfile.mkdtemp()) / "model"))
+    >>> bool((loaded.transform(X, confounds=motion) == model.transform(X, confounds=motion)).all())
+    True
+    """
+    return rebuilt(read_model(path), path)
+
+
+def rebuilt(stored: StoredModel, path: str | os.PathLike[str]) -> Storable:
+    """Turn what `read_model` read at `path` into a model of its own class."""
+    method = class_named(stored.class_name)
+    if method is None or not issubclass(method, Storable):
+        raise FileError(
+            f"{path}: holds a {stored.class_name}, which this version does not know. "
+            "Update stillome."
+        )
+    return method.from_stored(stored, path)
 
 
 def write_model(
@@ -139,15 +195,16 @@ def write_model(
     for name, value in model.parameters.items():
         if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
             arrays[_PARAMETER + name] = np.ascontiguousarray(value)
-        elif _is_plain(value):
-            parameters[name] = _plain(value)
+        elif is_plain(value):
+            parameters[name] = plain(value)
     payload = dump_arrays(arrays)
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "class": model.class_name,
         "parameters": parameters,
-        "state": _plain(model.state.values),
+        "state": plain(model.state.values),
+        "inputs": plain(model.inputs),
         "training_sha256": training_hash,
         "arrays_sha256": hashlib.sha256(payload).hexdigest(),
         "libraries": library_versions(),
@@ -179,11 +236,16 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         )
     arrays = _read_arrays(folder / ARRAYS, header.get("arrays_sha256"))
     parameters, values = header.get("parameters"), header.get("state")
-    if not isinstance(parameters, dict) or not isinstance(values, dict):
+    inputs = header.get("inputs", {})
+    if (
+        not isinstance(parameters, dict)
+        or not isinstance(values, dict)
+        or not isinstance(inputs, dict)
+    ):
         raise FileError(f"{folder}: damaged, {HEADER} lacks the parameters or the state.")
     for name in [name for name in arrays if name.startswith(_PARAMETER)]:
         parameters[name.removeprefix(_PARAMETER)] = arrays.pop(name)
-    return StoredModel(str(header.get("class")), parameters, ModelState(values, arrays))
+    return StoredModel(str(header.get("class")), parameters, ModelState(values, arrays), inputs)
 
 
 def training_hash(edges: NDArray[Any]) -> str:
@@ -201,17 +263,6 @@ def training_hash(edges: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def library_versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries a fitted model depends on."""
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "unknown"
-    return versions
-
-
 def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:
     try:
         payload = path.read_bytes()
@@ -223,21 +274,3 @@ def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:
         return dict(load_arrays(payload))
     except SafetensorError as error:
         raise FileError(f"{path}: cannot be read as safetensors ({error}).") from error
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return all(isinstance(k, str) and _is_plain(v) for k, v in value.items())
-    if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
-    return value is None or isinstance(value, str | bool | int | float | np.generic | os.PathLike)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return os.fspath(value) if isinstance(value, os.PathLike) else value

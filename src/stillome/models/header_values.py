@@ -1,0 +1,48 @@
+"""What may stand in the header of a saved model: plain values, and the versions of libraries."""
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+_LIBRARIES = ("stillome", "numpy", "scipy", "scikit-learn", "torch", "safetensors")
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries a fitted model depends on."""
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "unknown"
+    return versions
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value can stand in JSON, once `plain` has been over it."""
+    if isinstance(value, Mapping):
+        return all(isinstance(k, str) and is_plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(is_plain(item) for item in value)
+    return value is None or isinstance(value, str | bool | int | float | np.generic | os.PathLike)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it.
+
+    Examples
+    --------
+    >>> plain({"sizes": (1, np.int64(2))})
+    {'sizes': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
