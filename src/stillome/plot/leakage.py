@@ -1,5 +1,6 @@
 """How much of motion each probe still reads, before and after, beside what chance gives."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,12 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from stillome.exceptions import InputError
-from stillome.plot.style import INK, LARGE_MOTION, MAIN, house_style
+from stillome.models.methods import METHODS
+from stillome.plot.palette import Look, method_looks
+from stillome.plot.style import INK, house_style
 from stillome.validation import check_share
 
 _COLUMNS = ("r2", "p_holm", "null_95")
-_BETWEEN = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7")  # Okabe and Ito
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+_SPARE = ("p", "h", "*", "d")
 _NULL = "#dcdcdc"
 _SIZE = 5.5
 # R² has no floor; how much worse than guessing the mean a probe does is of no interest.
@@ -40,8 +42,8 @@ def plot_leakage(certificates: Mapping[str, pd.DataFrame], *, level: float = 0.0
     ----------
     certificates : mapping of str to pandas.DataFrame
         The table of a `LeakageCertificate` by the name of what was probed, in the order in which
-        they are drawn: the unadjusted connectomes first, what they are compared with last. Each
-        is indexed by probe, with ``r2``, ``p_holm`` and ``null_95``; probes need not be the same.
+        they are drawn. A name that begins with that of a method ("edgewise z") has its colour.
+        Each is indexed by probe, with ``r2``, ``p_holm`` and ``null_95``; probes may differ.
     level : float, default=0.05
         A probe reads motion where its corrected p-value is not above this; its marker is filled.
 
@@ -137,14 +139,24 @@ def _draw_scores(axes: Axes, rows: list[_Row], labels: list[str], level: float) 
             axes.plot([_FLOOR - 0.025], [row.place], color=colour, marker="<", markersize=3)
 
 
-def _looks(labels: list[str]) -> dict[str, tuple[str, str]]:
-    """Give the first the colour of motion, the last the main one, and each a marker."""
-    between = [_BETWEEN[i % len(_BETWEEN)] for i in range(max(len(labels) - 2, 0))]
-    colours = [LARGE_MOTION, *between, MAIN][: len(labels)]
-    return {
-        label: (colour, _MARKERS[i % len(_MARKERS)])
-        for i, (label, colour) in enumerate(zip(labels, colours, strict=True))
-    }
+def _looks(labels: list[str]) -> dict[str, Look]:
+    """Give "edgewise z" the look of edgewise, with another marker where that is taken."""
+    methods = {label: _method(label) for label in labels}
+    of_method = method_looks(methods.values())
+    looks: dict[str, Look] = {}
+    for label, method in methods.items():
+        look = of_method[method]
+        taken = {other.marker for other in looks.values()}
+        if look in looks.values():
+            spare = next((marker for marker in _SPARE if marker not in taken), _SPARE[0])
+            look = look._replace(marker=spare)
+        looks[label] = look
+    return looks
+
+
+def _method(label: str) -> str:
+    known = [name for name in ("raw", *METHODS) if re.match(rf"{re.escape(name)}\b", label)]
+    return max(known, key=len, default=label)
 
 
 def _write_numbers(axes: Axes, rows: list[_Row]) -> None:
