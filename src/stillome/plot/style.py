@@ -33,7 +33,9 @@ _SETTINGS: Any = {
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.labelsize": 9,
+    "figure.constrained_layout.h_pad": 0.08,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.08,
     "figure.facecolor": "white",
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
     "font.size": 9,

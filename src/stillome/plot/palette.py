@@ -1,0 +1,54 @@
+"""One colour and one marker for each method, the same in every figure."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from stillome.models.methods import METHODS
+from stillome.plot.style import GREY, INK
+
+
+class Look(NamedTuple):
+    """How a method is drawn: a colour, and a marker that tells it apart in grey."""
+
+    colour: str
+    marker: str
+
+
+# Okabe and Ito; light and dark take turns.
+_LOOKS = {
+    "raw": Look(GREY, "o"),
+    "inv-vae": Look("#0072b2", "D"),
+    "gate": Look("#e69f00", "s"),
+    "combat": Look("#009e73", "^"),
+    "sog": Look("#cc79a7", "v"),
+    "pca-regression": Look("#56b4e9", "P"),
+    "edgewise": Look("#d55e00", "X"),
+}
+_OTHERS = (Look(INK, "<"), Look("#a3c900", ">"), Look("#6a3d9a", "h"), Look("#a6761d", "p"))
+
+
+def order_methods(names: Iterable[str]) -> list[str]:
+    """Put methods into the order of every figure: raw, those of the house, then the others.
+
+    Examples
+    --------
+    >>> order_methods(["mine", "gate", "raw", "inv-vae", "gate"])
+    ['raw', 'inv-vae', 'gate', 'mine']
+    """
+    given = list(dict.fromkeys(names))
+    known = [name for name in ("raw", *METHODS) if name in given]
+    return [*known, *(name for name in given if name not in known)]
+
+
+def method_looks(names: Iterable[str]) -> dict[str, Look]:
+    """Give each method its look, in the order of `order_methods`.
+
+    Examples
+    --------
+    >>> method_looks(["gate", "mine"])["mine"]
+    Look(colour='#222222', marker='<')
+    """
+    ordered = order_methods(names)
+    others = [name for name in ordered if name not in _LOOKS]
+    looks = {name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)}
+    return {name: _LOOKS.get(name) or looks[name] for name in ordered}
