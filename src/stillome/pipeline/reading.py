@@ -1,0 +1,240 @@
+"""First step: read everything, judge whether a run can be made of it, and keep it in one place."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.cohort import Cohort
+from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
+from stillome.io.cohorts import join_subjects, read_cohort
+from stillome.io.connectomes import read_connectomes, select_subjects
+from stillome.io.motion import read_motion
+from stillome.io.motion_table import write_motion
+from stillome.io.record import ConnectomeData, Source
+from stillome.io.tables import read_traits
+from stillome.io.writers import DESCRIPTION, provenance, write_dataset_description
+from stillome.persistence import written_aside
+from stillome.pipeline.settings import RunSettings, command_line, to_json
+from stillome.pipeline.work import FORMAT, FORMAT_VERSION, HEADER, Work
+
+# Which measures of motion a run goes by, the first that is there.
+CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
+    ("rms_mm",),
+    ("fd_mm",),
+    ("translation_mm", "rotation_rad"),
+    ("rms_restricted_mm",),
+    ("rms_absolute_mm",),
+    ("translation_mm",),
+    ("rotation_rad",),
+    ("outliers_percent",),
+    ("n_outlier_slices",),
+)
+MIN_SUBJECTS = 20  # what the certificate needs
+
+
+class Inputs(NamedTuple):
+    """Everything that was read, of the subjects that have all of it."""
+
+    settings: RunSettings  # with the confounds that were found
+    data: ConnectomeData
+    cohort: Cohort
+    motion: pd.DataFrame  # of everybody, as `read_motion` answered
+    dropped: pd.DataFrame
+    truth: NDArray[Any] | None
+
+
+def read_inputs(settings: RunSettings) -> Inputs:
+    """Read connectomes, motion and traits, and judge whether a run can be made of them.
+
+    Raises
+    ------
+    FileError, InputError
+        One sentence that says what is wrong, where, and what to do.
+    """
+    data = read_connectomes(
+        _one_or_many(settings.connectomes),
+        atlas=settings.atlas,
+        measure=settings.measure,
+        labels=settings.labels,
+        symmetrize=settings.symmetrize,
+        session=settings.session,
+    )
+    motion = read_motion(settings.motion, session=settings.session)
+    columns = [*settings.trait, *settings.keep]
+    columns += [settings.group] if settings.group and settings.group not in columns else []
+    traits = (
+        read_traits(settings.traits, columns=columns, session=settings.session)
+        if settings.traits
+        else None
+    )
+    dropped = join_subjects(data.subject_ids, motion, traits).dropped
+    cohort = read_cohort(
+        data, motion=motion, traits=traits, lengths=settings.lengths, labels=settings.labels
+    )
+    settings = replace(settings, confounds=choose_confounds(cohort.motion, settings.confounds))
+    check_cohort(cohort, settings)
+    return Inputs(
+        settings,
+        select_subjects(data, cohort.subject_ids),
+        cohort,
+        motion,
+        dropped,
+        _read_truth(settings, cohort),
+    )
+
+
+def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the columns of motion to remove: those asked for, or the first usual measure.
+
+    Raises
+    ------
+    ConfoundsError
+        If a column is not there, holds no numbers, or none of the usual ones is.
+
+    Warns
+    -----
+    StillomeWarning
+        Which measure was chosen, where several could have been.
+
+    Examples
+    --------
+    >>> choose_confounds(pd.DataFrame({"fd_mm": [0.1], "rotation_rad": [0.0]}), ["fd_mm"])
+    ('fd_mm',)
+    """
+    there = list(motion.columns)
+    for name in asked:
+        if name not in there:
+            raise ConfoundsError(f"motion has no column {name!r}; it has {', '.join(there)}.")
+    if asked:
+        return tuple(asked)
+    usable = [name for name in there if motion[name].nunique() > 1]
+    for names in CONFOUND_ORDER:
+        if set(names) <= set(usable):
+            others = [name for name in usable if name not in names]
+            if others:
+                warnings.warn(
+                    f"Motion is measured by {' and '.join(names)}; {', '.join(others)} "
+                    "could be removed as well. Choose with --confound.",
+                    StillomeWarning,
+                    stacklevel=2,
+                )
+            return names
+    raise ConfoundsError(
+        f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
+        "Name the ones to remove with --confound."
+    )
+
+
+def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
+    """Refuse cohorts of which nothing could be learned, before any work is done.
+
+    Raises
+    ------
+    InputError
+    """
+    n_confounds = len(settings.confounds)
+    motion = cohort.motion[list(settings.confounds)].to_numpy(dtype=np.float64, na_value=np.nan)
+    n_known = int(np.isfinite(motion).all(axis=1).sum())
+    if n_known < MIN_SUBJECTS:
+        subjects = "1 subject has" if n_known == 1 else f"{n_known} subjects have"
+        raise InputError(
+            f"{subjects} connectome, motion and traits; a run needs at least {MIN_SUBJECTS}."
+        )
+    if len(settings.reference) not in (1, n_confounds) or (
+        len(settings.reference) < n_confounds and settings.reference != (0.0,)
+    ):
+        raise InputError(
+            f"reference: {len(settings.reference)} value(s) for {n_confounds} confounds "
+            f"({', '.join(settings.confounds)}). Give one each."
+        )
+    for name in (*settings.trait, *settings.keep):
+        _check_trait(cohort.traits[name], kept=name in settings.keep)
+    if settings.group is not None and cohort.traits[settings.group].isna().any():
+        raise InputError(
+            f"{settings.group}: the group of a subject is missing; give it one of its own."
+        )
+
+
+def _check_trait(column: "pd.Series[Any]", *, kept: bool) -> None:
+    name = column.name
+    if not pd.api.types.is_numeric_dtype(column):
+        raise InputError(f"trait {name!r} holds text, not numbers. Code it as numbers first.")
+    known = column.dropna()
+    if known.empty:
+        raise InputError(f"trait {name!r} holds no value for any of the subjects. Leave it out.")
+    if known.nunique() < 2:
+        raise InputError(f"trait {name!r} is {known.iloc[0]:g} for everybody. Leave it out.")
+    if kept and len(known) < len(column):
+        raise InputError(
+            f"{name!r} is missing for {len(column) - len(known)} subjects; what is kept must be "
+            "known for all. Leave them out of the table."
+        )
+
+
+def write_inputs(inputs: Inputs, out: Path) -> None:
+    """Write what was read into the run folder: ``run.json`` first, the cohort last."""
+    settings, source = inputs.settings, inputs.data.source
+    work = Work(out, settings)
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "stillome": version("stillome"),
+        "command": command_line(settings, out),
+        "settings": to_json(settings),
+        "provenance": provenance(inputs=_files(inputs), random_state=settings.seed),
+        "source": {**asdict(source), "measure": inputs.data.measure, "notes": inputs.data.notes},
+        "simulated": inputs.truth is not None,
+    }
+    work.write_json(HEADER, header)
+    with written_aside(out / DESCRIPTION, overwrite=True) as aside:
+        write_dataset_description(aside.parent, "stillome: connectomes without head motion")
+    work.write_table("dropped.tsv", inputs.dropped)
+    write_motion(inputs.motion, out / "motion.tsv", version=version("stillome"), overwrite=True)
+    if inputs.truth is not None:
+        work.write_array("work/truth.npy", inputs.truth)
+    inputs.cohort.save(out / "work" / "cohort", overwrite=True)
+
+
+def source_data(work: Work) -> ConnectomeData:
+    """Return the record of what was read, for writers that keep its format."""
+    source, cohort = work.source, work.cohort
+    return ConnectomeData(
+        subject_ids=tuple(cohort.subject_ids),
+        connectomes=cohort.connectomes,
+        regions=cohort.regions,
+        measure=source["measure"],
+        source=Source(
+            source["producer"], tuple(source["files"]), source["atlas"], source["triangle"]
+        ),
+        lengths=cohort.lengths,
+    )
+
+
+def _read_truth(settings: RunSettings, cohort: Cohort) -> NDArray[Any] | None:
+    if not settings.truth:
+        return None
+    truth = read_connectomes(_one_or_many(settings.truth), labels=settings.labels)
+    known = select_subjects(truth, cohort.subject_ids)
+    if known.n_regions != cohort.n_regions:
+        raise InputError(
+            f"truth: {known.n_regions} regions; the connectomes have {cohort.n_regions}."
+        )
+    return np.asarray(known.connectomes)
+
+
+def _files(inputs: Inputs) -> list[str]:
+    tables = (*inputs.settings.traits, *inputs.motion.attrs.get("files", []))
+    return list(dict.fromkeys([*inputs.data.source.files, *map(os.fspath, tables)]))
+
+
+def _one_or_many(paths: tuple[str, ...]) -> str | tuple[str, ...]:
+    # One folder is searched; what is listed one by one is taken as it is.
+    return paths[0] if len(paths) == 1 else paths

@@ -1,0 +1,93 @@
+"""Connectomes of groups and of some subjects at several levels of motion, for the report."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.persistence import written_aside
+from stillome.pipeline.parallel import run_jobs
+from stillome.pipeline.work import Work
+
+N_LEVELS = 9
+N_SUBJECTS = 12
+GROUP_SHARE = 0.1
+
+
+class Shown(NamedTuple):
+    """One entry of the slider: its label, and the subjects whose mean it is."""
+
+    key: str
+    members: NDArray[np.intp]
+
+
+def slider_step(work: Work) -> None:
+    """Adjust everybody to every level; keep the means of groups, and some subjects."""
+    shown = choose_shown(work.confounds[:, 0], work.known, work.cohort.subject_ids)
+    levels = choose_levels(work.confounds[work.known, 0], work.reference[0])
+    jobs = [partial(_at_level, work, shown, level) for level in levels]
+    found = run_jobs(jobs, n_jobs=work.n_jobs, progress=work.progress)
+    arrays = {
+        "references": levels,
+        "keys": np.array([entry.key for entry in shown]),
+        "matrices": np.stack(found, axis=1),
+        "observed": _means(work.cohort.connectomes, shown),
+        "observed_motion": np.array([work.confounds[e.members, 0].mean() for e in shown]),
+    }
+    with written_aside(work.out / "work" / "slider.npz", overwrite=True) as aside:
+        np.savez(aside, **arrays)
+
+
+def choose_levels(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
+    """Return levels of motion from the least (or none) to what few exceed, with the reference.
+
+    Examples
+    --------
+    >>> choose_levels(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
+    array([0.   , 0.1075, 0.86  ])
+    """
+    top = float(np.quantile(motion, 0.95))
+    low = min(0.0, reference, float(motion.min()))
+    if top <= low:
+        top = float(motion.max())
+    top = float(f"{top:.2g}")
+    return np.unique(np.append(np.linspace(low, max(top, reference), N_LEVELS), reference))
+
+
+def choose_shown(
+    motion: NDArray[np.float64], known: NDArray[np.intp], ids: Sequence[str]
+) -> list[Shown]:
+    """Choose the groups, and subjects spread evenly from least to most motion.
+
+    Parameters
+    ----------
+    motion : array of shape (n,)
+        NaN where unknown.
+    known : array of positions
+    ids : sequence of str
+    """
+    ordered = known[np.argsort(motion[known], kind="stable")]
+    share = max(1, round(GROUP_SHARE * len(ordered)))
+    picked = np.unique(np.linspace(0, len(ordered) - 1, N_SUBJECTS).round().astype(int))
+    return [
+        Shown("all subjects", known),
+        Shown("10 % least motion", ordered[:share]),
+        Shown("10 % most motion", ordered[-share:]),
+        *(Shown(ids[ordered[i]], ordered[i : i + 1]) for i in picked),
+    ]
+
+
+def _at_level(work: Work, shown: list[Shown], level: float) -> NDArray[np.float32]:
+    reference = work.reference.copy()
+    reference[0] = level
+    adjusted = work.model.adjust(
+        work.cohort.connectomes, confounds=work.confounds, reference=reference
+    )
+    return _means(adjusted, shown)
+
+
+def _means(matrices: NDArray[np.float64], shown: list[Shown]) -> NDArray[np.float32]:
+    means = [matrices[entry.members].mean(axis=0, dtype=np.float64) for entry in shown]
+    return np.stack(means).astype(np.float32)
