@@ -1,0 +1,52 @@
+"""A figure as part of the page: SVG that follows the page's colours, or PNG where that is less."""
+
+import base64
+import io
+import re
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from stillome.plot.style import INK, house_style
+
+_LARGEST_SVG = 450_000
+_DPI = 150
+_NAMES = re.compile(r'(\bid="|\bhref="#|url\(#)')
+
+
+def embed(figure: Figure, name: str, alt: str) -> Markup:
+    """Return the HTML of one figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    name : str
+        Makes the ids inside the SVG unlike those of other figures.
+    alt : str
+        What the figure shows, for those who do not see it.
+    """
+    drawn = io.StringIO()
+    with house_style():
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    svg = drawn.getvalue()
+    if len(svg) > _LARGEST_SVG:
+        return _as_png(figure, alt)
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = _NAMES.sub(rf"\1{name}-", svg)
+    # Ink and paper are those of the page, so that a figure is dark where the page is.
+    svg = re.sub(rf"{INK}\b", "currentColor", svg, flags=re.I)
+    svg = re.sub(r"#ffffff\b", "var(--paper)", svg, flags=re.I)
+    label = Markup('<svg role="img" aria-label="{}"').format(alt)
+    return Markup(svg.replace("<svg", label, 1))  # noqa: S704 - made here, from our own figure
+
+
+def _as_png(figure: Figure, alt: str) -> Markup:
+    drawn = io.BytesIO()
+    with house_style():
+        figure.savefig(drawn, format="png", dpi=_DPI)
+    data = base64.b64encode(drawn.getvalue()).decode()
+    width, height = figure.get_size_inches() * _DPI
+    return Markup('<img alt="{}" width="{:.0f}" height="{:.0f}" src="data:image/png;base64,{}">').format(
+        alt, width, height, data
+    )

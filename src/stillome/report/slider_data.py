@@ -1,0 +1,117 @@
+"""The matrices of the motion slider, made small enough to live inside the page."""
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.edges import edge_indices
+from stillome.plot.regions import lobe_colours, region_order, short_names
+from stillome.report.results import Results, Slider
+
+BUDGET_BYTES = 6_500_000  # before base64, which adds a third
+_TOP = 65535
+_FEWEST_LEVELS, _FEWEST_KEYS = 5, 3
+N_GROUPS = 3
+_HALF_BRAIN_MM = 120
+
+
+def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
+    """Return what the page needs to draw matrix, circle and brain at any reference.
+
+    Upper triangles in the order of regions in the figures, as uint16 of √(value / largest): the
+    error is below largest / 65535.
+
+    Parameters
+    ----------
+    results : Results
+    budget : int
+        Bytes for the matrices; levels and then subjects are left out until they fit.
+
+    Returns
+    -------
+    dict or None
+        None where the run made no slider.
+    """
+    if results.slider is None:
+        return None
+    n_keys = len(results.slider.keys)
+    slider = _fitted(results.slider, results.cohort.n_regions, budget)
+    order = region_order(results.cohort.regions)
+    rows, columns = edge_indices(len(order))
+    ordered = order[rows], order[columns]
+    values = np.concatenate([slider.observed[:, None], slider.matrices], axis=1)
+    values = values[:, :, ordered[0], ordered[1]]
+    largest = float(np.nanmax(values, initial=0.0)) or 1.0
+    return {
+        "references": [round(float(level), 6) for level in slider.references],
+        "keys": list(slider.keys),
+        "motion": [_or_none(value) for value in slider.observed_motion],
+        "groups": min(N_GROUPS, len(slider.keys)),
+        "leftOut": n_keys - len(slider.keys),
+        "largest": largest,
+        "whole": results.whole_counts,
+        "packed": _packed(values, largest),
+        "regions": _regions(results, order),
+    }
+
+
+def _fitted(slider: Slider, n_regions: int, budget: int) -> Slider:
+    """Leave out levels, then subjects, until the matrices fit the budget."""
+    room = budget // (n_regions * (n_regions - 1))
+    n_keys, n_levels = len(slider.keys), len(slider.references)
+    levels = _spread_over(n_levels, max(room // n_keys - 1, _FEWEST_LEVELS))
+    keys = max(room // (len(levels) + 1), _FEWEST_KEYS)
+    first = min(N_GROUPS, n_keys)
+    kept = [*range(first), *(first + i for i in _spread_over(n_keys - first, keys - first))]
+    return replace(
+        slider,
+        references=slider.references[levels],
+        keys=tuple(slider.keys[i] for i in kept),
+        matrices=slider.matrices[np.ix_(kept, levels)],
+        observed=slider.observed[kept],
+        observed_motion=slider.observed_motion[kept],
+    )
+
+
+def _spread_over(n: int, wanted: int) -> list[int]:
+    """Choose at most `wanted` of n places, both ends among them."""
+    if wanted >= n:
+        return list(range(n))
+    return np.unique(np.linspace(0, n - 1, max(wanted, 0)).round().astype(int)).tolist()
+
+
+def _packed(values: NDArray[Any], largest: float) -> str:
+    scaled = np.sqrt(np.clip(np.nan_to_num(values), 0, None) / largest)
+    return base64.b64encode(np.rint(scaled * _TOP).astype("<u2").tobytes()).decode()
+
+
+def _or_none(value: float) -> float | None:
+    return round(float(value), 6) if np.isfinite(value) else None
+
+
+def _regions(results: Results, order: NDArray[np.intp]) -> dict[str, Any]:
+    regions = results.cohort.regions.iloc[order]
+    told: dict[str, Any] = {
+        "names": [str(name) for name in regions["name"]],
+        "short": short_names(regions),
+        "side": _texts(regions, "hemisphere"),
+        "lobe": _texts(regions, "lobe"),
+        "colours": lobe_colours(regions),
+        "places": None,
+        "mni": False,
+    }
+    if {"x", "y", "z"} <= set(regions.columns):
+        places = regions[["x", "y", "z"]].to_numpy(dtype=float)
+        if np.isfinite(places).all():
+            told["places"] = places.round(1).tolist()
+            told["mni"] = bool((np.abs(places) <= _HALF_BRAIN_MM).all() and places.min() < 0)
+    return told
+
+
+def _texts(regions: Any, column: str) -> list[str] | None:
+    if column not in regions or regions[column].isna().all():
+        return None
+    return [str(value) for value in regions[column].fillna("")]

@@ -1,0 +1,79 @@
+"""The table of subjects as the page holds it: one list per column."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stillome.plot.labels import measure_label
+from stillome.report.results import Results
+from stillome.report.tables import ID
+
+_TITLES = {
+    "fibres_raw": "Fibres, as scanned",
+    "fibres_adjusted": "Fibres, adjusted",
+    "change_percent": "Change (%)",
+    "zeros_raw": "Zeros, as scanned (%)",
+    "zeros_adjusted": "Zeros, adjusted (%)",
+    "correlation": "Same person r",
+    "flags": "Flags",
+}
+_DIGITS = {"change_percent": 1, "zeros_raw": 1, "zeros_adjusted": 1, "correlation": 3}
+
+
+def subject_data(results: Results) -> dict[str, Any]:
+    """Return columns, titles and values of the table of subjects.
+
+    Numbers are rounded to what is shown; flags are lists of words.
+    """
+    table = results.subjects
+    names = [name for name in table.columns if name != ID]
+    columns = [{"name": ID, "title": "Subject", "kind": "id", "digits": 0}]
+    values: list[list[Any]] = [[str(subject) for subject in table[ID]]]
+    for name in names:
+        column = table[name]
+        if name == "flags":
+            kind, digits = "flags", 0
+            values.append([_flags(text) for text in column.fillna("")])
+        elif pd.api.types.is_numeric_dtype(column.dtype):
+            kind = "number"
+            scaled = column.to_numpy(dtype=float) * (100 if name.startswith("zeros_") else 1)
+            digits = _digits(name, scaled, whole=results.whole_counts)
+            values.append([_rounded(value, digits) for value in scaled])
+        else:
+            kind, digits = "text", 0
+            values.append([str(text) for text in column.fillna("")])
+        columns.append({"name": name, "title": _title(name, results), "kind": kind, "digits": digits})
+    return {"columns": columns, "values": values}
+
+
+def flag_counts(results: Results) -> dict[str, int]:
+    """Count the subjects that carry each flag, most frequent first."""
+    flags = [flag for text in results.subjects["flags"].fillna("") for flag in _flags(text)]
+    return {str(flag): int(n) for flag, n in pd.Series(flags, dtype=object).value_counts().items()}
+
+
+def _title(name: str, results: Results) -> str:
+    title = _TITLES.get(name) or measure_label(name)
+    return title if results.whole_counts else title.replace("Fibres", "Weight")
+
+
+def _flags(text: str) -> list[str]:
+    return [flag.strip() for flag in str(text).split(";") if flag.strip()]
+
+
+def _digits(name: str, values: Any, *, whole: bool) -> int:
+    if name in _DIGITS:
+        return _DIGITS[name]
+    known = values[np.isfinite(values)]
+    if not len(known) or (known == np.round(known)).all():
+        return 0
+    if name.startswith("fibres") and whole:
+        return 0
+    # Three digits of the typical value.
+    typical = float(np.median(np.abs(known))) or float(np.abs(known).max())
+    return int(np.clip(2 - np.floor(np.log10(typical)), 0, 6))
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return round(float(value), digits) if np.isfinite(value) else None

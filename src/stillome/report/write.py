@@ -1,0 +1,51 @@
+"""Write the figures and the page of a run into its folder."""
+
+import os
+from pathlib import Path
+
+from stillome.persistence import check_replaceable, write_json, written_aside
+from stillome.report.figures import draw_figures
+from stillome.report.page import render
+from stillome.report.results import read_results
+
+PAGE, FIGURES, MARKER = "report.html", "figures", "figures.json"
+
+
+def write_report(run_folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write the report of a finished run: one HTML file that needs nothing else.
+
+    Nothing is fitted. ``figures/`` gets every figure as PNG and PDF, with their captions in
+    ``figures.json``.
+
+    Parameters
+    ----------
+    run_folder : path-like
+        What `stillome run` left.
+    overwrite : bool, default=False
+        Whether an earlier report may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        ``report.html`` in the folder.
+
+    Raises
+    ------
+    FileError
+        If the folder holds no finished run, or a report that may not be replaced.
+    """
+    folder = Path(run_folder)
+    page, figures = folder / PAGE, folder / FIGURES
+    check_replaceable(page, overwrite=overwrite)
+    results = read_results(folder)
+    # Without a page, earlier figures are what an interrupted report left.
+    replace = overwrite or not page.exists()
+    with written_aside(figures, overwrite=replace, marker=MARKER) as aside:
+        aside.mkdir()
+        pictures, left_out = draw_figures(results, aside)
+        captions = {one.name: f"{one.title}. {one.caption}" for one in pictures}
+        write_json(aside / MARKER, {"figures": captions, "left_out": left_out})
+    html = render(results, pictures, left_out)
+    with written_aside(page, overwrite=overwrite) as aside:
+        aside.write_text(html, encoding="utf-8")
+    return page
