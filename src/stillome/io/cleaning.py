@@ -37,6 +37,15 @@ class Tally:
         whole = self.diagonal + self.total
         return self.diagonal / whole if whole > 0 else 0.0
 
+    def add(self, other: "Tally") -> None:
+        """Add what was found in other matrices, further on in the stack."""
+        self.diagonal += other.diagonal
+        self.total += other.total
+        for form, count in other.triangles.items():
+            self.triangles[form] = self.triangles.get(form, 0) + count
+        for region, positions in other.empty_regions.items():
+            self.empty_regions.setdefault(region, []).extend(positions)
+
 
 @dataclass(frozen=True)
 class Cleaner:
@@ -70,34 +79,44 @@ class Cleaner:
         halves = self.symmetrize == "mean" and dtype.kind != "f"
         return np.dtype(np.float64) if halves else dtype
 
-    def clean(self, matrices: NDArray[Any], tally: Tally, *, start: int = 0) -> None:
+    def clean(
+        self, matrices: NDArray[Any], tally: Tally, *, positions: Sequence[int] | None = None
+    ) -> None:
         """Clean matrices (k, V, V) in place, block by block; add to `tally`.
+
+        Parameters
+        ----------
+        matrices : array of shape (k, V, V)
+        tally : Tally
+        positions : sequence of int, optional
+            Where each of them stands in the whole stack; by default 0 to k - 1.
 
         Raises
         ------
         FileError
             E3 or E4, naming the matrix.
         """
+        places = range(len(matrices)) if positions is None else positions
         for first, block in blocks_of(matrices):
-            self._clean_block(block, tally, start + first)
+            self._clean_block(block, tally, places[first : first + len(block)])
 
-    def _clean_block(self, block: NDArray[Any], tally: Tally, start: int) -> None:
+    def _clean_block(self, block: NDArray[Any], tally: Tally, places: Sequence[int]) -> None:
         self._empty_diagonal(block, tally)
         if block.dtype.kind == "f" and self.missing_is_zero:
             np.nan_to_num(block, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
         if not (block.min() >= 0 and block.max() < np.inf):
-            self._refuse_values(block, start)
+            self._refuse_values(block, places)
         if np.array_equal(block, np.swapaxes(block, 1, 2)):
             tally.triangles["symmetric"] = tally.triangles.get("symmetric", 0) + len(block)
         else:
-            for offset, matrix in enumerate(block):
-                form = self._mirror(matrix, start + offset)
+            for place, matrix in zip(places, block, strict=True):
+                form = self._mirror(matrix, int(place))
                 tally.triangles[form] = tally.triangles.get(form, 0) + 1
-        tally.total += float(block.sum(dtype=np.float64)) / 2 if tally.diagonal else 0.0
-        connected = _connected(block)
-        if not connected.all():
-            for offset, region in np.argwhere(~connected):
-                tally.empty_regions.setdefault(int(region), []).append(start + int(offset))
+        degrees = _degrees(block)
+        tally.total += float(degrees.sum(dtype=np.float64)) / 2
+        if not degrees.all():
+            for offset, region in np.argwhere(degrees == 0):
+                tally.empty_regions.setdefault(int(region), []).append(int(places[offset]))
 
     def _empty_diagonal(self, block: NDArray[Any], tally: Tally) -> None:
         diagonal = np.einsum("nii->ni", block)  # a view, so that it can be written to
@@ -134,14 +153,14 @@ class Cleaner:
             f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). Use --symmetrize {{max,mean,upper}}."
         )
 
-    def _refuse_values(self, block: NDArray[Any], start: int) -> None:
+    def _refuse_values(self, block: NDArray[Any], places: Sequence[int]) -> None:
         bad = ~(np.isfinite(block) & (block >= 0))
         if not bad.any():
             return
         offset, row, column = (int(i) for i in np.argwhere(bad)[0])
         what = "infinite" if np.isinf(block[offset, row, column]) else "negative or NaN"
         raise FileError(
-            f"{self.label_of(start + offset)}: {what} at ({row},{column}); "
+            f"{self.label_of(int(places[offset]))}: {what} at ({row},{column}); "
             "fibre counts must be ≥ 0."
         )
 
@@ -194,15 +213,15 @@ def blocks_of(matrices: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         yield start, matrices[start : start + size]
 
 
-def _connected(block: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of every region (k, V) of symmetric matrices ≥ 0 whether it has any edge."""
+def _degrees(block: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum over each row (k, V) of matrices ≥ 0; where it is 0, there is no fibre."""
     if block.dtype.kind != "f":
-        return np.asarray(block.any(axis=1))
+        return np.asarray(block.sum(axis=1, dtype=np.float64))
     # One product with ones is several times faster than any reduction over an axis.
     size = block.shape[1]
     with np.errstate(over="ignore"):
         degrees = block.reshape(-1, size) @ np.ones(size, dtype=block.dtype)
-    return np.asarray(degrees.reshape(-1, size) > 0)
+    return np.asarray(degrees.reshape(-1, size))
 
 
 def _mirrored(upper: NDArray[Any]) -> NDArray[Any]:

@@ -115,11 +115,12 @@ class LazyStack:
                 f"{self._cleaner.label_of(0)}: {size:.0f} GiB do not fit into memory. "
                 "Take fewer subjects at a time."
             ) from error
+        stored = positions if self._subjects is None else self._subjects[positions]
         step = self._step(block)
         for start in range(0, len(positions), step):
-            part = block[start : start + step]
-            self._fill(part, positions[start : start + step])
-            self._cleaner.clean(part, tally, start=int(positions[start]))
+            part, places = block[start : start + step], stored[start : start + step]
+            self._fill(part, places)
+            self._cleaner.clean(part, tally, positions=places)
         return block
 
     def _step(self, block: NDArray[Any]) -> int:
@@ -129,9 +130,8 @@ class LazyStack:
         chunk = int(chunks[self._axis]) if chunks else 1
         return max(chunk, step // chunk * chunk)
 
-    def _fill(self, part: NDArray[Any], positions: NDArray[np.intp]) -> None:
-        stored = positions if self._subjects is None else self._subjects[positions]
-        label = self._cleaner.label_of(int(positions[0]))
+    def _fill(self, part: NDArray[Any], stored: NDArray[np.intp]) -> None:
+        label = self._cleaner.label_of(int(stored[0]))
         try:
             consecutive = len(stored) == 1 or bool((np.diff(stored) == 1).all())
             if consecutive:
