@@ -13,6 +13,7 @@ from matplotlib.ticker import ScalarFormatter
 from stillome.exceptions import InputError
 from stillome.models.invariant.frontier import smallest_passing
 from stillome.plot.style import GREY, LARGE_MOTION, MAIN, house_style
+from stillome.plot.tables import check_columns
 
 _NEEDED = ("weight", "worst_r2", "passed", "log_likelihood")
 
@@ -95,12 +96,8 @@ def plot_frontier(frontier: pd.DataFrame, *, chosen: float | None = None) -> Fig
 
 
 def _checked(frontier: pd.DataFrame) -> pd.DataFrame:
-    missing = [name for name in _NEEDED if name not in frontier.columns]
-    if missing or frontier.empty:
-        raise InputError(
-            f"frontier: {len(frontier)} rows and no column {missing}; "
-            "give the frontier_ of a model fitted with invariance_weight='auto'."
-        )
+    advice = "the frontier_ of a model fitted with invariance_weight='auto'"
+    check_columns(frontier, "frontier", _NEEDED, advice)
     return frontier.assign(passed=frontier["passed"].astype(bool)).sort_values("weight")
 
 

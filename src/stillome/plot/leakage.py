@@ -15,6 +15,7 @@ from stillome.exceptions import InputError
 from stillome.models.methods import METHODS
 from stillome.plot.palette import Look, method_looks
 from stillome.plot.style import INK, house_style
+from stillome.plot.tables import check_columns
 from stillome.validation import check_share
 
 _COLUMNS = ("r2", "p_holm", "null_95")
@@ -83,12 +84,9 @@ def _check(certificates: Mapping[str, pd.DataFrame]) -> None:
     if not certificates:
         raise InputError("certificates: none given; there is nothing to draw. Give at least one.")
     for label, table in certificates.items():
-        missing = [name for name in _COLUMNS if name not in table.columns]
-        if missing or table.empty:
-            raise InputError(
-                f"certificates: {label!r} has {len(table)} probes and no column {missing}; "
-                "give the table of a leakage certificate."
-            )
+        check_columns(
+            table, f"certificates: {label!r}", _COLUMNS, "the table of a leakage certificate"
+        )
 
 
 def _rows(certificates: Mapping[str, pd.DataFrame]) -> tuple[list[_Row], dict[str, float]]:

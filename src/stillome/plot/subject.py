@@ -18,6 +18,7 @@ from stillome.plot.style import GREY, INK, MAIN, house_style
 Floats = NDArray[np.float64]
 
 _MATRIX_INCHES = 3.4
+_LONGEST_TICK = 6
 
 
 def plot_subject(
@@ -75,7 +76,7 @@ def plot_subject(
         _write_totals(first, second, before, after, measure)
         draw_difference(third, after - before, table, f"{measure}: adjusted − raw")
         third.set_title("C  Change")
-        figure.axes[-1].tick_params(labelsize=7)  # its colour bar, which is narrow here
+        _thin_ticks(figure.axes[-1])
         _draw_edges(fourth, before, after, norm, measure)
     return figure
 
@@ -102,6 +103,14 @@ def _plain_ticks(axes: Axes, norm: SymLogNorm) -> None:
     axes.set_yticks(_powers(norm))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _thin_ticks(axes: Axes) -> None:
+    """Leave the ends and the middle of a colour bar where longer numbers would touch."""
+    axes.tick_params(labelsize=7)
+    ticks = axes.get_xticks()
+    if max(len(signed(tick)) for tick in ticks) > _LONGEST_TICK:
+        axes.set_xticks(ticks[[0, len(ticks) // 2, -1]])
 
 
 def _powers(norm: SymLogNorm) -> list[float]:

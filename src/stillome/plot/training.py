@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.exceptions import InputError
 from stillome.models.diagnostics import COLLAPSE_NATS, LatentDiagnostics
 from stillome.plot.style import GREY, INK, LARGE_MOTION, MAIN, house_style
+from stillome.plot.tables import check_columns
 from stillome.validation import as_floats, check_count
 
 Floats = NDArray[np.float64]
@@ -69,12 +70,7 @@ def plot_training(history: pd.DataFrame) -> Figure:
     >>> plot_training(table).get_suptitle()
     'The latent has collapsed: in epoch 2, which was kept, it says nothing'
     """
-    missing = [name for name in _NEEDED if name not in history.columns]
-    if missing or history.empty:
-        raise InputError(
-            f"history: {len(history)} epochs and no column {missing}; give the history_ of a "
-            "trained model."
-        )
+    check_columns(history, "history", _NEEDED, "the history_ of a trained model")
     collapsed = _collapsed(history)
     best = _best(history)
     panels = [panel for panel in _PANELS if _told(history, panel.term)]
