@@ -68,7 +68,8 @@ def make_confounds(path):
 
 def make_abcd(path):
     rows = [("NDAR_INVA", "baseline", "1.1", "0.3"), ("NDAR_INVB", "baseline", "0.9", "")]
-    return samples.abcd4(path, rows, ["dmri_dti_meanmotion", "dmri_dti_meanrot"])
+    columns = ["dmri_dti_meanmotion", "dmri_dti_meanrot"]
+    return samples.abcd4(path, rows, columns, ["Displacement in mm", "Rotation in degrees"])
 
 
 def make_participants(path):

@@ -46,8 +46,12 @@ def test_e13_says_who_was_left_out_and_lists_them(tmp_path: Path) -> None:
     traits = pd.DataFrame({"iq": [1.0, np.nan, 2.0]}, index=["A01", "A04", "Z99"])
     listed = tmp_path / "dropped.tsv"
     sentence = rf"2 subjects lack motion, 2 lack traits; kept 2\. Listed in {listed}"
-    with pytest.warns(StillomeWarning, match=sentence):
+    with pytest.warns(StillomeWarning, match=sentence) as said:
         cohort = read_cohort(connectomes, motion=motion, traits=traits, dropped=listed)
+    unseen = (
+        f"1 subjects of the tables have no connectome, e.g. 'Z99'; left out. Listed in {listed}"
+    )
+    assert [str(warning.message) for warning in said][1:] == [unseen]
     assert cohort.subject_ids == ("A01", "A04")
     assert np.isnan(cohort.traits["iq"].iloc[1])
     table = pd.read_csv(listed, sep="\t").set_index("participant_id")["reason"].to_dict()
@@ -56,6 +60,22 @@ def test_e13_says_who_was_left_out_and_lists_them(tmp_path: Path) -> None:
         "A03": "no motion, no traits",
         "Z99": "no connectome",
     }
+
+
+def test_thousands_without_a_connectome_are_one_sentence_and_all_listed(tmp_path: Path) -> None:
+    connectomes = SAMPLES["mrtrix"].make(tmp_path / "mrtrix")
+    ids = [*(f"Z{i:05d}" for i in range(10_000)), *IDS]
+    traits = pd.DataFrame({"iq": np.arange(len(ids), dtype=float)}, index=ids)
+    listed = tmp_path / "dropped.tsv"
+    with pytest.warns(StillomeWarning) as said:
+        cohort = read_cohort(connectomes, traits=traits, dropped=listed)
+    assert [str(warning.message)[:56] for warning in said] == [
+        "10000 subjects of the tables have no connectome, e.g. 'Z"
+    ]
+    assert cohort.subject_ids == IDS
+    table = pd.read_csv(listed, sep="\t")
+    assert list(table["participant_id"]) == ids[:10_000]
+    assert set(table["reason"]) == {"no connectome"}
 
 
 def test_e13_is_an_error_when_nobody_is_left(tmp_path: Path) -> None:

@@ -147,13 +147,14 @@ def test_qsiprep_and_what_is_not_about_diffusion(tmp_path):
     assert len(table.attrs["files"]) == 2
 
 
-def test_abcd_tables_and_image_quality(tmp_path, caplog):
+def test_abcd_tables_and_image_quality(tmp_path):
     rows = [("NDAR_INVA", "baseline", "1.1", "0.4", "0.3")]
     columns = ["dmri_dti_meanmotion", "dmri_dti_meantrans", "dmri_dti_meanrot"]
     samples.abcd4(tmp_path / "abcd_dti_p101.txt", rows, columns)
     samples.abcd4(tmp_path / "other.txt", rows, ["dmri_rsi_meanmotion", "x", "y"])
     samples.image_qc(tmp_path / "dwiqc.csv", {"sub-NDARINVA": 0.25}, delimiter=",")
-    table = read_motion(tmp_path)
+    with pytest.warns(StillomeWarning, match="dmri_dti_meanrot taken as degrees"):
+        table = read_motion(tmp_path)
     assert table.index.tolist() == ["NDARINVA"]
     assert table.attrs["sources"] == {
         "translation_mm": "abcd",

@@ -1,17 +1,15 @@
 """Head motion in the tables of the ABCD study, whose columns change names between releases."""
 
-import logging
 import os
+import warnings
 
 import numpy as np
 import pandas as pd
 
-from stillome.exceptions import FileError, InputError
+from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.delimited import read_cells
 from stillome.io.rotation_units import rotations_to_radians
 from stillome.io.tables import read_table
-
-logger = logging.getLogger(__name__)
 
 # What the tables call mean framewise displacement, translation and rotation.
 MOTION_COLUMNS = {
@@ -66,6 +64,11 @@ def read_abcd_motion(
     ------
     FileError, InputError
         If there are no motion columns, or a subject has several rows (E9).
+
+    Warns
+    -----
+    StillomeWarning
+        If rotations were taken as degrees although nothing in the table says so.
     """
     release = abcd_release(read_cells(path)[0].columns)
     if release is None:
@@ -80,7 +83,12 @@ def read_abcd_motion(
         unit = rotation_unit or _unit_in(table.attrs["descriptions"].get(rotation, ""))
         if unit is None:
             unit = "deg"
-            logger.warning("%s: %s taken as degrees; --rotation-unit overrides.", path, rotation)
+            warnings.warn(
+                f"{path}: {rotation} taken as degrees, as the study's pipeline reports it; "
+                "--rotation-unit overrides.",
+                StillomeWarning,
+                stacklevel=2,
+            )
         angles = _lengths(table, rotation, path)
         answer["rotation_rad"] = rotations_to_radians(angles, unit=unit, name=str(path))
     answer.attrs = {"release": release, "source": str(path)}

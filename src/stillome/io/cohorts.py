@@ -1,6 +1,5 @@
 """`read_cohort`: connectomes, motion and traits of the same subjects, and who was left out."""
 
-import logging
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -21,7 +20,6 @@ from stillome.io.record import ConnectomeData
 from stillome.io.tables import read_traits
 from stillome.persistence import write_table, written_aside
 
-logger = logging.getLogger(__name__)
 Paths = PathLike | Sequence[PathLike]
 
 
@@ -88,7 +86,8 @@ def read_cohort(
     Warns
     -----
     StillomeWarning
-        If subjects were left out (E13).
+        If subjects were left out: those that lack something (E13), and those of the tables that
+        have no connectome. `dropped` lists all of them with the reason.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def read_cohort(
     if dropped is not None:
         with written_aside(dropped, overwrite=overwrite) as aside:
             write_table(aside, join.dropped)
-    _report(join, moved, known, dropped)
+    _report(join, dropped)
     kept = select_subjects(data, join.kept)
     return Cohort(
         subject_ids=kept.subject_ids,
@@ -157,19 +156,11 @@ def join_subjects(
     return Join(kept, pd.DataFrame(rows, columns=["participant_id", "reason"]))
 
 
-def _report(
-    join: Join,
-    motion: pd.DataFrame | None,
-    traits: pd.DataFrame | None,
-    dropped: PathLike | None,
-) -> None:
-    """Say who was left out (E13)."""
+def _report(join: Join, dropped: PathLike | None) -> None:
+    """Say who was left out: subjects that lack something (E13), and rows without a connectome."""
     reasons = join.dropped["reason"]
     n_motion = int(reasons.str.contains("no motion").sum())
     n_traits = int(reasons.str.contains("no traits").sum())
-    logger.info("%d subjects without a connectome", int((reasons == "no connectome").sum()))
-    if not n_motion and not n_traits:
-        return
     place = os.fspath(dropped) if dropped is not None else None
     where = f"Listed in {place}" if place else "Pass dropped='dropped.tsv' to list them"
     sentence = (
@@ -177,7 +168,16 @@ def _report(
     )
     if not join.kept:
         raise InputError(sentence)
-    warnings.warn(sentence, StillomeWarning, stacklevel=3)
+    if n_motion or n_traits:
+        warnings.warn(sentence, StillomeWarning, stacklevel=3)
+    unseen = join.dropped.loc[reasons == "no connectome", "participant_id"]
+    if len(unseen):
+        warnings.warn(
+            f"{len(unseen)} subjects of the tables have no connectome, e.g. {unseen.iloc[0]!r}; "
+            f"left out. {where}",
+            StillomeWarning,
+            stacklevel=3,
+        )
 
 
 def _motion_table(
