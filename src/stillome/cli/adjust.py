@@ -1,0 +1,198 @@
+"""`stillome adjust`: connectomes as they would be had everybody lain as still as asked."""
+
+import inspect
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stillome.cli.console import steps
+from stillome.cli.inputs import Files, Inputs, motion_of, read_new_subjects, reordered
+from stillome.cli.options import (
+    Atlas,
+    Connectomes,
+    Labels,
+    Measure,
+    ModelFolder,
+    MotionIfKnown,
+    Overwrite,
+    Quiet,
+    Session,
+    Subjects,
+    Symmetrize,
+)
+from stillome.exceptions import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stillome.models.fitted import FittedModel
+
+
+class Form(StrEnum):
+    """Formats in which adjusted connectomes are written."""
+
+    same = "same"
+    relmat = "relmat"
+
+
+def adjust(
+    model: ModelFolder,
+    connectomes: Connectomes,
+    out: Annotated[Path, typer.Option(help="The folder for the adjusted connectomes.")],
+    motion: MotionIfKnown = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(help="The motion to adjust to: 0.1, or NAME=0.1 for each confound."),
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="The format that came in, or BIDS (relmat).")
+    ] = Form.same,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="So many imputations, in draw-1, draw-2 …")
+    ] = None,
+    interval: Annotated[
+        float | None, typer.Option(help="Also bounds that hold with this probability, e.g. 0.9.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="For the draws; by default the model's own seed.")
+    ] = None,
+    labels: Labels = None,
+    atlas: Atlas = None,
+    measure: Measure = None,
+    symmetrize: Symmetrize = None,
+    session: Session = None,
+    subjects: Subjects = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the connectomes of subjects as they would be at the reference motion (0).
+
+    Files keep their names and format. With --draws or --interval the folder holds one folder for
+    each draw (adjusted, if there is one) and bound (lower, upper).
+
+    Example: stillome adjust model --connectomes new --motion new.tsv --out adjusted
+    """
+    from stillome.io.writers import DESCRIPTION
+    from stillome.models.fitted import load_fitted
+    from stillome.persistence import check_replaceable
+
+    check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
+    fitted = load_fitted(model)
+    arguments = {"n_draws": draws, "interval": interval, "random_state": seed}
+    asked = {name: value for name, value in arguments.items() if value is not None}
+    for name in asked.keys() - inspect.signature(fitted.model.adjust).parameters:
+        raise InputError(f"{type(fitted.model).__name__} has no {name}: its answer is one number.")
+    level = read_reference(fitted, reference or ())
+    with steps(3, quiet=quiet) as step:
+        step("Reading")
+        files = Files(
+            connectomes,
+            motion,
+            labels=labels,
+            atlas=atlas,
+            measure=measure,
+            symmetrize=symmetrize,
+            session=session,
+            subjects=subjects,
+        )
+        read = read_new_subjects(fitted, files)
+        step("Adjusting")
+        answer = fitted.model.adjust(
+            read.cohort.connectomes, confounds=motion_of(fitted, read), reference=level, **asked
+        )
+        step("Writing")
+        _write(out, fitted, read, _parts(answer, draws), form.value, seed, overwrite)
+    print(out if quiet else f"{read.cohort.n_subjects} subjects adjusted in {out}")
+
+
+def read_reference(fitted: "FittedModel", words: Sequence[str]) -> list[float]:
+    """Return the reference of every confound: those named, and 0 for the others.
+
+    Raises
+    ------
+    InputError
+        If a word is no number, names no confound, or leaves open which confound it is for.
+    """
+    names = list(fitted.confounds)
+    if words and all("=" not in word for word in words):
+        if len(words) == 1 and float_of(words[0]) == 0:
+            return [0.0] * len(names)
+        if len(words) != len(names):
+            raise InputError(
+                f"--reference: {len(words)} value(s) for the confounds {', '.join(names)}. "
+                f"Say which, as in --reference {names[0]}={words[0]}."
+                if names
+                else "--reference: the model knows no motion. Leave it out."
+            )
+        return [float_of(word) for word in words]
+    levels = dict.fromkeys(names, 0.0)
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in levels:
+            raise InputError(
+                f"--reference {word}: the model was fitted with {', '.join(names)}. Name one."
+            )
+        levels[name] = float_of(value)
+    return list(levels.values())
+
+
+def float_of(word: str) -> float:
+    """Read one number.
+
+    Examples
+    --------
+    >>> float_of("0.1")
+    0.1
+    """
+    try:
+        return float(word)
+    except ValueError as error:
+        raise InputError(f"--reference: {word!r} is not a number.") from error
+
+
+def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":
+    """Return what `adjust` answered by the name of the folder it goes to; '' is the folder."""
+    bounds = {}
+    if isinstance(answer, tuple):
+        answer, lower, upper = answer
+        bounds = {"lower": lower, "upper": upper}
+    if draws is not None:
+        return {f"draw-{i + 1}": one for i, one in enumerate(answer)} | bounds
+    return {"adjusted": answer, **bounds} if bounds else {"": answer}
+
+
+def _write(
+    out: Path,
+    fitted: "FittedModel",
+    read: Inputs,
+    parts: "dict[str, NDArray[Any]]",
+    form: str,
+    seed: int | None,
+    overwrite: bool,
+) -> None:
+    import numpy as np
+
+    from stillome.io.writers import DESCRIPTION, write_connectomes, write_dataset_description
+    from stillome.persistence import written_aside
+
+    # Back from the model's order of regions to the one that was read.
+    order = np.argsort(fitted.order_of(list(read.data.regions["name"])))
+    if seed is None:
+        seed = fitted.model.get_params().get("random_state")
+    description = f"motion-adjusted connectomes by {type(fitted.model).__name__}"
+    with written_aside(out, overwrite=overwrite, marker=DESCRIPTION) as aside:
+        if "" not in parts:
+            aside.mkdir()
+            write_dataset_description(aside, f"stillome: {description}")
+        for name, matrices in parts.items():
+            write_connectomes(
+                aside / name,
+                read.data,
+                reordered(matrices, order),
+                form=form,
+                random_state=seed if isinstance(seed, int) else None,
+                description=description,
+            )

@@ -1,0 +1,172 @@
+"""`stillome compare`: several methods on the same folds, traits and probes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stillome.cli.console import complain, heading, table
+from stillome.cli.inputs import Files, numbers, read_subjects
+from stillome.cli.options import (
+    Atlas,
+    Confound,
+    Connectomes,
+    Group,
+    Jobs,
+    Labels,
+    Measure,
+    Motion,
+    Overwrite,
+    Quiet,
+    Seed,
+    Session,
+    Subjects,
+    Symmetrize,
+)
+from stillome.cli.progress import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from stillome.evaluate.compare import ComparisonResult
+
+HEADER = "comparison.json"
+
+
+def compare(
+    connectomes: Connectomes,
+    motion: Motion,
+    traits: Annotated[list[str], typer.Option(help="Tables of subjects (participants.tsv).")],
+    trait: Annotated[
+        list[str], typer.Option(help="A column of --traits to predict; repeat for several.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder for the tables.")],
+    method: Annotated[
+        list[str] | None, typer.Option(help="inv-vae, gate, combat …; by default all of them.")
+    ] = None,
+    confound: Confound = None,
+    group: Group = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts, each the test part once.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How often folds are drawn anew.")] = 1,
+    permutations: Annotated[
+        int, typer.Option(min=0, help="Repeat all with shuffled traits so many times.")
+    ] = 0,
+    components: Annotated[int, typer.Option(min=1, help="Size of every representation.")] = 68,
+    jobs: Jobs = 2,
+    seed: Seed = 0,
+    labels: Labels = None,
+    truth: Annotated[
+        str | None, typer.Option(help="Motion-free connectomes of a simulation, for fidelity.")
+    ] = None,
+    atlas: Atlas = None,
+    measure: Measure = None,
+    symmetrize: Symmetrize = None,
+    session: Session = None,
+    subjects: Subjects = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare methods by cross-validation: trait prediction, motion left, motion-free fidelity.
+
+    Writes folds.tsv (every fold), summary.tsv (mean, sd, smallest and largest r) and tests.tsv
+    (paired tests). A method that fails is reported as failed; the others go on.
+
+    Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
+    --trait reading --method inv-vae --method edgewise --out comparison
+    """
+    from stillome.evaluate import compare_methods
+    from stillome.io.connectomes import read_connectomes
+    from stillome.persistence import check_replaceable
+    from stillome.pipeline.reading import choose_confounds
+
+    check_replaceable(out, overwrite=overwrite, marker=HEADER)
+    names = list(dict.fromkeys(trait))
+    read = read_subjects(
+        Files(
+            connectomes,
+            motion,
+            traits,
+            columns=[*names, *([group] if group else [])],
+            labels=labels,
+            atlas=atlas,
+            measure=measure,
+            symmetrize=symmetrize,
+            session=session,
+            subjects=subjects,
+        )
+    )
+    confounds = choose_confounds(read.cohort.motion, confound or ())
+    numbers(read.cohort.traits, names, "trait")
+    motion_free = None
+    if truth is not None:
+        wanted = list(read.cohort.subject_ids)
+        motion_free = read_connectomes(truth, labels=labels, subjects=wanted).connectomes
+    with counted("Comparing", quiet=quiet) as progress:
+        result = compare_methods(
+            read.cohort,
+            list(dict.fromkeys(method)) if method else None,
+            names,
+            list(confounds),
+            cv=folds,
+            repeats=repeats,
+            groups=group,
+            n_components=components,
+            motion_free=motion_free,
+            permutations=permutations,
+            n_jobs=jobs,
+            random_state=seed,
+            progress=progress,
+        )
+    told = {"traits": names, "confounds": list(confounds), "folds": folds, "repeats": repeats}
+    _write(out, result, told | {"permutations": permutations}, read.files, seed, overwrite)
+    for row in result.summary.itertuples():
+        if row.reason:
+            complain(f"Note: {row.method} failed on {row.trait}: {row.reason}")
+    if quiet:
+        print(out)
+        return
+    print(heading(f"Trait prediction, {read.cohort.n_subjects} subjects, {folds} folds"))
+    print(table(_printed(result.summary)))
+    print(heading("\nResults"))
+    print(f"  {out}")
+
+
+def _write(
+    out: Path,
+    result: "ComparisonResult",
+    settings: dict[str, Any],
+    files: tuple[str, ...],
+    seed: int,
+    overwrite: bool,
+) -> None:
+    from stillome.io.writers import provenance
+    from stillome.persistence import write_json, write_table, written_aside
+
+    tables = {"folds": result.folds, "summary": result.summary, "tests": result.tests}
+    if len(result.null):
+        tables["null"] = result.null
+    with written_aside(out, overwrite=overwrite, marker=HEADER) as aside:
+        aside.mkdir()
+        for name, values in tables.items():
+            write_table(aside / f"{name}.tsv", values)
+        header = {"Description": "comparison of methods", "Settings": settings}
+        write_json(aside / HEADER, header | provenance(inputs=files, random_state=seed))
+
+
+def _printed(summary: "pd.DataFrame") -> "pd.DataFrame":
+    import pandas as pd
+
+    def shown(name: str) -> "pd.Series[str]":
+        return summary[name].map(lambda value: "n/a" if pd.isna(value) else f"{value:.2f}")
+
+    return pd.DataFrame(
+        {
+            "method": summary["method"],
+            "trait": summary["trait"],
+            "r": shown("r_mean"),
+            "sd": shown("r_sd"),
+            "motion in z": shown("leakage_z"),
+            "motion in A*": shown("leakage_adjusted"),
+            "status": summary["status"],
+        }
+    )

@@ -1,0 +1,95 @@
+"""`stillome sample`: people nobody ever scanned, drawn from a fitted model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stillome.cli.console import heading, steps
+from stillome.cli.options import CohortForm, CohortFormat, ModelFolder, Overwrite, Quiet, Seed
+from stillome.cli.simulate import run_command
+from stillome.exceptions import InputError
+
+if TYPE_CHECKING:
+    from stillome.cohort import Cohort
+    from stillome.models.fitted import FittedModel
+
+
+def sample(
+    model: ModelFolder,
+    out: Annotated[Path, typer.Option(help="The folder for the synthetic study.")],
+    subjects: Annotated[int, typer.Option(min=1, help="How many people to draw.")] = 400,
+    seed: Seed = 0,
+    form: CohortFormat = CohortForm.mrtrix,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a synthetic study from a fitted model: connectomes, motion and traits together.
+
+    It has the files of simulate, and no row of it is a real person's.
+
+    Example: stillome sample model --subjects 1000 --out synthetic
+    """
+    from stillome.io.cohort_files import write_cohort
+    from stillome.io.writers import DESCRIPTION
+    from stillome.models.fitted import load_fitted
+    from stillome.persistence import check_replaceable
+
+    check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
+    fitted = load_fitted(model)
+    with steps(2, quiet=quiet) as step:
+        step("Drawing")
+        cohort = draw_cohort(fitted, subjects, seed)
+        step("Writing")
+        files = write_cohort(
+            out,
+            cohort,
+            form=form.value,
+            description=f"synthetic fibre counts drawn from {type(fitted.model).__name__}",
+            random_state=seed,
+            overwrite=overwrite,
+        )
+    if quiet:
+        print(out)
+        return
+    print(f"{subjects} synthetic subjects, {cohort.n_regions} regions, in {out}")
+    if files.motion is not None:
+        print(heading("\nNow run"))
+        print(f"  {run_command(files, list(fitted.traits)[:1])}")
+
+
+def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
+    """Draw subjects and give everything its name.
+
+    Raises
+    ------
+    InputError
+        If the method is none that can draw.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from stillome.cohort import Cohort
+    from stillome.io.regions import described
+    from stillome.simulate.record import numbered_ids
+
+    draw = getattr(fitted.model, "sample", None)
+    if draw is None:
+        raise InputError(
+            f"{type(fitted.model).__name__} cannot draw subjects. Fit inv-vae or gate instead."
+        )
+    drawn = draw(n_subjects, random_state=seed)
+
+    def table(values: Any, names: tuple[str, ...]) -> pd.DataFrame:
+        if values is None or not names:
+            return pd.DataFrame()
+        return pd.DataFrame(np.reshape(values, (n_subjects, -1)), columns=list(names))
+
+    return Cohort(
+        numbered_ids(n_subjects),
+        drawn.connectomes,
+        motion=table(drawn.confounds, fitted.confounds),
+        traits=table(drawn.traits, fitted.traits),
+        regions=described(fitted.regions)[0] if fitted.regions else pd.DataFrame(),
+        lengths=fitted.model.get_params().get("lengths"),
+    )

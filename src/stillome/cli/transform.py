@@ -1,0 +1,77 @@
+"""`stillome transform`: the representation of subjects, by a model fitted to these or others."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stillome.cli.console import steps
+from stillome.cli.inputs import Files, motion_of, read_new_subjects
+from stillome.cli.options import (
+    Atlas,
+    Connectomes,
+    Labels,
+    Measure,
+    ModelFolder,
+    MotionIfKnown,
+    Overwrite,
+    Quiet,
+    Session,
+    Subjects,
+    Symmetrize,
+)
+from stillome.cli.outputs import check_table
+
+
+def transform(
+    model: ModelFolder,
+    connectomes: Connectomes,
+    motion: MotionIfKnown = None,
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("latents.tsv"),
+    labels: Labels = None,
+    atlas: Atlas = None,
+    measure: Measure = None,
+    symmetrize: Symmetrize = None,
+    session: Session = None,
+    subjects: Subjects = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the latents of subjects, one row each, by a model that was fitted before.
+
+    Nothing is fitted again, so that new subjects can be added to an old study. Motion columns and
+    regions are found by the names that the model knows.
+
+    Example: stillome transform model --connectomes new --motion new.tsv --out latents.tsv
+    """
+    import pandas as pd
+
+    from stillome.io.writers import write_described_table
+    from stillome.models.fitted import load_fitted
+
+    check_table(out, overwrite=overwrite)
+    fitted = load_fitted(model)
+    with steps(2, quiet=quiet) as step:
+        step("Reading")
+        files = Files(
+            connectomes,
+            motion,
+            labels=labels,
+            atlas=atlas,
+            measure=measure,
+            symmetrize=symmetrize,
+            session=session,
+            subjects=subjects,
+        )
+        read = read_new_subjects(fitted, files)
+        step("Transforming")
+        latents = fitted.model.transform(read.cohort.connectomes, confounds=motion_of(fitted, read))
+    names = [f"z_{k + 1}" for k in range(latents.shape[1])]
+    write_described_table(
+        out,
+        pd.DataFrame(latents, index=read.index, columns=names),
+        description=f"latents by {type(fitted.model).__name__}",
+        inputs=[model, *read.files],
+        overwrite=overwrite,
+    )
+    print(out if quiet else f"{latents.shape[0]} subjects, {latents.shape[1]} latents in {out}")
