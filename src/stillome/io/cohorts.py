@@ -163,21 +163,16 @@ def _report(join: Join, dropped: PathLike | None) -> None:
     n_traits = int(reasons.str.contains("no traits").sum())
     place = os.fspath(dropped) if dropped is not None else None
     where = f"Listed in {place}" if place else "Pass dropped='dropped.tsv' to list them"
-    sentence = (
-        f"{n_motion} subjects lack motion, {n_traits} lack traits; kept {len(join.kept)}. {where}"
-    )
+    unseen = join.dropped.loc[reasons == "no connectome", "participant_id"]
+    kept = f"kept {len(join.kept)}. {where}"
+    sentence = f"{n_motion} subjects lack motion, {n_traits} lack traits; {kept}"
+    if len(unseen):
+        absent = f"{len(unseen)} subjects of the tables have no connectome, e.g. {unseen.iloc[0]!r}"
+        sentence = f"{sentence}; {absent}." if n_motion or n_traits else f"{absent}; {kept}"
     if not join.kept:
         raise InputError(sentence)
-    if n_motion or n_traits:
+    if len(reasons):
         warnings.warn(sentence, StillomeWarning, stacklevel=3)
-    unseen = join.dropped.loc[reasons == "no connectome", "participant_id"]
-    if len(unseen):
-        warnings.warn(
-            f"{len(unseen)} subjects of the tables have no connectome, e.g. {unseen.iloc[0]!r}; "
-            f"left out. {where}",
-            StillomeWarning,
-            stacklevel=3,
-        )
 
 
 def _motion_table(
