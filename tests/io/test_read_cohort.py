@@ -46,12 +46,9 @@ def test_e13_says_who_was_left_out_and_lists_them(tmp_path: Path) -> None:
     traits = pd.DataFrame({"iq": [1.0, np.nan, 2.0]}, index=["A01", "A04", "Z99"])
     listed = tmp_path / "dropped.tsv"
     sentence = rf"2 subjects lack motion, 2 lack traits; kept 2\. Listed in {listed}"
-    with pytest.warns(StillomeWarning, match=sentence) as said:
+    sentence += r"; 1 subjects of the tables have no connectome, e\.g\. 'Z99'\."
+    with pytest.warns(StillomeWarning, match=sentence):
         cohort = read_cohort(connectomes, motion=motion, traits=traits, dropped=listed)
-    unseen = (
-        f"1 subjects of the tables have no connectome, e.g. 'Z99'; left out. Listed in {listed}"
-    )
-    assert [str(warning.message) for warning in said][1:] == [unseen]
     assert cohort.subject_ids == ("A01", "A04")
     assert np.isnan(cohort.traits["iq"].iloc[1])
     table = pd.read_csv(listed, sep="\t").set_index("participant_id")["reason"].to_dict()
