@@ -61,6 +61,10 @@ def plot_qcsc(records: Mapping[str, QCSC]) -> Figure:
             draw(axes, record)
             axes.tick_params(labelbottom=True)
             axes.set_title(f"{chr(65 + number)}  {title}: median |r| = {_written(record)}")
+        if by_length:
+            grid[0, 0].set_xlim(
+                0, 1.05 * max(_pairs(record)[0].max() for record in records.values())
+            )
         for axes in grid.flat[len(records) :]:
             axes.set_visible(False)
         handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -104,14 +108,14 @@ def _written(record: QCSC) -> str:
 
 def _draw_by_length(axes: Axes, record: QCSC) -> None:
     lengths, correlations = _pairs(record)
-    size = 5 if len(lengths) > 300 else 15
+    many = len(lengths) > 300
     axes.axhline(0, color=GREY, linewidth=0.8)
     axes.scatter(
         lengths,
         correlations,
-        s=size,
+        s=5 if many else 15,
         color=MAIN,
-        alpha=0.3,
+        alpha=0.3 if many else 0.8,
         linewidths=0,
         rasterized=True,
         label="one edge",
@@ -124,7 +128,7 @@ def _draw_by_length(axes: Axes, record: QCSC) -> None:
         markersize=3,
         label="median of edges of similar length",
     )
-    axes.set_xlim(left=0)
+    axes.margins(y=0.1)
     axes.set(xlabel="fibre length (mm)", ylabel="r of edge with motion")
     _write_figures(axes, record)
 
@@ -141,9 +145,9 @@ def _draw_spread(axes: Axes, record: QCSC) -> None:
 
 def _write_figures(axes: Axes, record: QCSC) -> None:
     """Say under the panel how many edges go with motion, and how this goes with length."""
-    texts = []
+    texts = [axes.get_xlabel()]
     if not np.isnan(record.share_significant):
         texts.append(f"{100 * record.share_significant:.0f} % of edges significant (FDR 5 %)")
     if not np.isnan(record.length_dependence):
-        texts.append(f"r with length {record.length_dependence:.2f}".replace("-", "−"))
-    axes.set_xlabel(f"{axes.get_xlabel()}\n{'; '.join(texts)}")
+        texts.append(f"correlation of r with length: {record.length_dependence:.2f}")
+    axes.set_xlabel("\n".join(texts).replace("-", "−"))

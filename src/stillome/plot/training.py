@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.exceptions import InputError
@@ -199,7 +199,8 @@ def _draw(axes: Axes, history: pd.DataFrame, panel: _Panel, best: int) -> None:
                 label=part,
             )
     axes.axvline(epochs[best], color=INK, linestyle=":", linewidth=1.2, label="weights kept")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axes.set_xlim(epochs.min() - 0.5, epochs.max() + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
     axes.set_ylabel(panel.unit)
     _set_scale(axes, np.concatenate(drawn), panel.term)
     if panel.term == "kl":
@@ -213,3 +214,9 @@ def _set_scale(axes: Axes, values: Floats, term: str) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     elif len(known) and known.min() > 0 and known.max() > _LOG_RATIO * known.min():
         axes.set_yscale("log")
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+
+
+def _plain(value: float, _: int | None = None) -> str:
+    return f"{value:,.10g}".replace("-", "−")
