@@ -21,7 +21,18 @@ LOBE_COLOURS = {
     "temporal": "#56b4e9",
     "occipital": "#222222",
 }
-_OTHER_COLOURS = ("#009e73", "#cc79a7", "#e69f00", "#8c8c8c")
+_OTHER_COLOURS = (
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#6a3d9a",
+    "#a6761d",
+    "#0072b2",
+    "#f0e442",
+    "#d55e00",
+    "#56b4e9",
+    "#222222",
+)
 
 _SIDE = re.compile(r"^(?:ctx[-_.])?(?:\d+networks[-_])?(lh|rh|left|right|l|r)[-_. ]", re.IGNORECASE)
 # FreeSurfer runs its words together: rostralmiddlefrontal is the rostr. mid. frontal gyrus.
@@ -144,9 +155,9 @@ def lobe_colours(regions: pd.DataFrame) -> dict[str, str]:
     """
     present = set(regions["lobe"].astype(str)) if "lobe" in regions else set()
     others = sorted(present - set(LOBES))
-    return {lobe: LOBE_COLOURS[lobe] for lobe in LOBES if lobe in present} | {
-        lobe: _OTHER_COLOURS[i % len(_OTHER_COLOURS)] for i, lobe in enumerate(others)
-    }
+    known = {lobe: LOBE_COLOURS[lobe] for lobe in LOBES if lobe in present}
+    free = [colour for colour in _OTHER_COLOURS if colour not in known.values()]
+    return known | {lobe: free[i % len(free)] for i, lobe in enumerate(others)}
 
 
 def mark_lobes(
