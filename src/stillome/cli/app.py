@@ -3,6 +3,7 @@
 A new verb is a function in a file of its own, whose docstring is its help; it is added to `VERBS`.
 """
 
+import os
 import sys
 import traceback
 import warnings
@@ -13,23 +14,37 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from stillome.cli.console import complain
+from stillome.cli.adjust import adjust
+from stillome.cli.bids import bids
+from stillome.cli.certify import certify
+from stillome.cli.compare import compare
+from stillome.cli.console import Stopped, complain, log_to_stderr
 from stillome.cli.demo import demo
+from stillome.cli.fit import fit
 from stillome.cli.inspect import inspect
 from stillome.cli.motion import motion
+from stillome.cli.predict import predict
+from stillome.cli.report import report
+from stillome.cli.run import run
+from stillome.cli.sample import sample
+from stillome.cli.simulate import simulate
+from stillome.cli.transform import transform
 from stillome.exceptions import StillomeError, StillomeWarning
 
-VERBS: tuple[Callable[..., None], ...] = (demo, inspect, motion)
+VERBS: tuple[Callable[..., None], ...] = (
+    *(run, demo, inspect, motion, simulate, fit, transform, adjust, predict, certify, compare),
+    *(sample, report, bids),
+)
 
 SUCCESS = 0
 OUR_MISTAKE = 1
 USERS_MISTAKE = 2
 INTERRUPTED = 130
+STOPPED = "Stopped; nothing was left half-written."
 
 app = typer.Typer(
     name="stillome",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -50,6 +65,9 @@ def _stillome(
         typer.Option(
             "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
         ),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", callback=log_to_stderr, help="Log what is done.")
     ] = False,
 ) -> None:
     """Structural connectomes without head motion."""
@@ -77,21 +95,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.excepthook = _report_our_mistake
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        try:
-            # Not `app(...)`, which would put a hook of its own in place of ours.
-            command = typer.main.get_command(app)
-            code = command.main(args=arguments, prog_name="stillome", standalone_mode=False)
-        except StillomeError as error:
-            complain(str(error))
-            return USERS_MISTAKE
-        except (typer.Abort, KeyboardInterrupt):
-            code = INTERRUPTED
-        except TyperException as error:
-            # An option or argument that is missing, unknown or cannot be read.
-            complain(_sentence(error))
-            return USERS_MISTAKE
+        code = _answer(arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has had enough; nothing more is to be flushed at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _answer(arguments: Sequence[str] | None) -> int:
+    try:
+        # Not `app(...)`, which would put a hook of its own in place of ours.
+        command = typer.main.get_command(app)
+        code = command.main(args=arguments, prog_name="stillome", standalone_mode=False)
+    except StillomeError as error:
+        complain(str(error))
+        return USERS_MISTAKE
+    except Stopped as how:
+        complain(f"{STOPPED} {how}")
+        return INTERRUPTED
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except TyperException as error:
+        # An option or argument that is missing, unknown or cannot be read.
+        complain(_sentence(error))
+        return USERS_MISTAKE
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            return SUCCESS
+        raise
     if code == INTERRUPTED:
-        complain("Stopped; nothing was left half-written.")
+        complain(STOPPED)
     return int(code or SUCCESS)
 
 

@@ -1,14 +1,21 @@
 """What the verbs share: sentences, tables, colours and progress bars."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pandas as pd
 import typer
 from tqdm import tqdm
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Stopped(Exception):  # noqa: N818
+    """Ctrl-C, with a sentence that says how to continue."""
 
 
 class Step(Protocol):
@@ -17,23 +24,42 @@ class Step(Protocol):
     def __call__(self, name: str) -> None:
         """Name what begins now."""
 
+    def progress(self, done: int, total: int) -> None:
+        """Say how many parts of it are done, of how many."""
+
 
 def complain(sentence: str) -> None:
-    """Write one sentence to standard error."""
-    print(sentence, file=sys.stderr)
+    """Write one sentence to standard error, past any progress bar."""
+    tqdm.write(sentence, file=sys.stderr)
+
+
+def log_to_stderr(asked: bool) -> bool:
+    """Show what the library logs, if asked to."""
+    if asked:
+        logger = logging.getLogger("stillome")
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+        logger.handlers = [handler]
+        logger.setLevel(logging.INFO)
+    return asked
 
 
 def heading(text: str) -> str:
     """Return a heading, bold on a terminal unless NO_COLOR is set."""
-    plain = not sys.stdout.isatty() or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    plain = (
+        not sys.stdout.isatty()
+        or bool(os.environ.get("NO_COLOR"))
+        or os.environ.get("TERM") == "dumb"
+    )
     return text if plain else typer.style(text, bold=True)
 
 
-def table(values: pd.DataFrame) -> str:
+def table(values: "pd.DataFrame") -> str:
     """Return a table as aligned text, indented by two blanks.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> print(table(pd.DataFrame({"region": ["insula", "cuneus"], "fibres": ["3", "12"]})))
       region  fibres
       insula       3
@@ -53,6 +79,24 @@ def table(values: pd.DataFrame) -> str:
     return "\n".join([line(list(text.columns)), *(line(list(row)) for row in text.to_numpy())])
 
 
+class _Bar:
+    """A bar over steps, in which the parts of a step count as fractions of it."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar, self._begun = bar, 0
+
+    def __call__(self, name: str) -> None:
+        self._show(self._begun)
+        self._bar.set_description(name)
+        self._begun += 1
+
+    def progress(self, done: int, total: int) -> None:
+        self._show(self._begun - 1 + done / max(total, 1))
+
+    def _show(self, n: float) -> None:
+        self._bar.update(n - self._bar.n)
+
+
 @contextmanager
 def steps(total: int, *, quiet: bool = False) -> Iterator[Step]:
     """Show a progress bar over a known number of steps, on a terminal only.
@@ -68,12 +112,4 @@ def steps(total: int, *, quiet: bool = False) -> Iterator[Step]:
     with tqdm(
         total=total, disable=hidden, leave=False, bar_format="{l_bar}{bar}| {elapsed}"
     ) as bar:
-        begun = False
-
-        def step(name: str) -> None:
-            nonlocal begun
-            bar.update(int(begun))
-            bar.set_description(name)
-            begun = True
-
-        yield step
+        yield _Bar(bar)

@@ -66,6 +66,7 @@ def read_inputs(settings: RunSettings) -> Inputs:
         labels=settings.labels,
         symmetrize=settings.symmetrize,
         session=settings.session,
+        subjects=settings.subjects or None,
     )
     motion = read_motion(settings.motion, session=settings.session)
     columns = [*settings.trait, *settings.keep]

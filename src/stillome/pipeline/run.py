@@ -1,5 +1,6 @@
 """`run_pipeline`: every step in its order, each skipped if its results stand there already."""
 
+import logging
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ from stillome.pipeline.settings import RunSettings, check_same, from_json
 from stillome.pipeline.slider import slider_step
 from stillome.pipeline.subjects import subjects_step
 from stillome.pipeline.work import HEADER, Progress, Work, open_run, read_header
+
+logger = logging.getLogger(__name__)
 
 READING = "Reading"
 COHORT = "work/cohort"
@@ -123,16 +126,19 @@ def run_pipeline(
         check_replaceable(out, overwrite=overwrite, marker=HEADER)
     if not (continues and (out / COHORT).exists()):
         begin(READING)
-        _check_outside(settings, out)
+        _check_apart(settings, out)
         inputs = read_inputs(settings)
         if not continues:
             _remove(out)
         write_inputs(inputs, out)
     work = open_run(out, n_jobs=n_jobs, progress=progress)
     for one in steps_of(work.settings, report=report):
-        if not (out / one.last).exists():
-            begin(one.name)
-            one.do(work)
+        if (out / one.last).exists():
+            logger.info("%s: done before", one.name)
+            continue
+        begin(one.name)
+        logger.info("%s …", one.name)
+        one.do(work)
     return out
 
 
@@ -165,12 +171,18 @@ def _check_continues(settings: RunSettings, out: Path) -> None:
         )
 
 
-def _check_outside(settings: RunSettings, out: Path) -> None:
-    """Refuse inputs that lie in the folder of results, which may be replaced."""
+def _check_apart(settings: RunSettings, out: Path) -> None:
+    """Refuse inputs among the results, which may be replaced, and results among the inputs."""
     place = out.resolve()
     for path in (*settings.connectomes, *settings.motion, *settings.traits, *settings.truth):
-        if Path(path).resolve().is_relative_to(place):
+        given = Path(path).resolve()
+        if given.is_relative_to(place):
             raise InputError(f"{path} lies in {out}, where results go. Choose another --out.")
+        if place.is_relative_to(given):
+            raise InputError(
+                f"{out} lies in {path}, where results would be taken for inputs. "
+                "Choose an --out beside it."
+            )
 
 
 def _sweep(out: Path) -> None:

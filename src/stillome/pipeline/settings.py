@@ -11,8 +11,17 @@ from stillome.exceptions import FileError, InputError
 from stillome.models.methods import METHODS
 
 # Field of the settings → option of the command line, where they are not called the same.
-_OPTIONS = {"confounds": "confound", "baselines": "baseline", "form": "format"}
-_SEVERAL = ("connectomes", "motion", "traits", "trait", "confounds", "keep", "baselines", "truth")
+_OPTIONS = {
+    "confounds": "confound",
+    "baselines": "baseline",
+    "form": "format",
+    "subjects": "subject",
+}
+_SEVERAL = (
+    *("connectomes", "motion", "traits", "trait", "confounds", "keep", "baselines"),
+    *("subjects", "truth"),
+)
+NO_BASELINE = "none"
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,8 @@ class RunSettings:
         How adjusted connectomes are written.
     labels, lengths, atlas, measure, symmetrize, session : str, optional
         As for `read_cohort`.
+    subjects : tuple of str
+        Ids of those wanted; by default everybody.
     truth : tuple of str
         Motion-free connectomes of the same subjects, of a simulation.
 
@@ -81,6 +92,7 @@ class RunSettings:
     measure: str | None = None
     symmetrize: str | None = None
     session: str | None = None
+    subjects: tuple[str, ...] = ()
     truth: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -143,10 +155,11 @@ def from_json(content: dict[str, Any]) -> RunSettings:
     >>> from_json(to_json(settings)) == settings
     True
     """
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
+    }
     try:
-        return RunSettings(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
-        )
+        return RunSettings(**values)
     except (TypeError, InputError) as error:
         raise FileError(f"run.json: its settings cannot be read ({error}).") from error
 
@@ -177,7 +190,7 @@ def command_line(settings: RunSettings, out: str | os.PathLike[str]) -> str:
         if value == field.default:
             continue
         if field.name == "baselines" and not value:
-            words.append("--no-baseline")
+            value = (NO_BASELINE,)
         for single in value if isinstance(value, tuple) else (value,):
             words += [option_of(field.name), f"{single:g}" if isinstance(single, float) else single]
     return shlex.join([str(word) for word in (*words, "--out", os.fspath(out))])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ def slider_step(work: Work) -> None:
     levels = choose_levels(work.confounds[work.known, 0], work.reference[0])
     jobs = [partial(_at_level, work, shown, level) for level in levels]
     found = run_jobs(jobs, n_jobs=work.n_jobs, progress=work.progress)
-    arrays = {
+    arrays: dict[str, Any] = {
         "references": levels,
         "keys": np.array([entry.key for entry in shown]),
         "matrices": np.stack(found, axis=1),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from stillome.evaluate.fidelity import FidelityReport
 from stillome.persistence import MISSING, read_json
+from stillome.pipeline.certifying import RAW
 from stillome.pipeline.settings import from_json
 from stillome.pipeline.work import read_header
 
@@ -37,7 +38,7 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
     lines = [
         f"{one['sentence']}."
         for one in certificates["sentences"]
-        if one["method"] in ("raw", method) and not (one["use"], one["method"]) == ("unseen", "raw")
+        if one["method"] == method or (one["use"], one["method"]) == ("cohort", RAW)
     ]
     lines += certificates["notes"]
     fidelity = _table(folder / "fidelity.tsv").set_index("method").loc[method]

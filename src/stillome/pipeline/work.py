@@ -130,7 +130,10 @@ class Work:
     def new_method(self, name: str) -> ConnectomeMethod:
         """Return an unfitted method, set as this run wants it."""
         method = METHODS[name]()
-        wanted = {"random_state": self.settings.seed, "lengths": self.cohort.lengths}
+        wanted: dict[str, Any] = {
+            "random_state": self.settings.seed,
+            "lengths": self.cohort.lengths,
+        }
         if name == self.settings.method and self.settings.invariance_weight is not None:
             wanted["invariance_weight"] = self.settings.invariance_weight
         return method.set_params(**{k: v for k, v in wanted.items() if k in method.get_params()})
