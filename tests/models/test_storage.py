@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stillome.exceptions import FileError, NotFittedError
+from stillome.models import METHODS, InvVAE, make_method
+from stillome.models.combat import ComBat
 from stillome.models.gate import GATE
-from stillome.models.storage import ModelState, StoredModel, read_model, training_hash, write_model
+from stillome.models.storage import (
+    ModelState,
+    StoredModel,
+    load_model,
+    read_model,
+    training_hash,
+    write_model,
+)
 
 QUICK = {"n_components": 2, "hidden": (4,), "n_dimensions": 2, "n_neighbors": 2}
 pytestmark = pytest.mark.filterwarnings("ignore:The latent has collapsed")
@@ -142,6 +151,76 @@ def test_any_method_can_be_kept(tmp_path: Path) -> None:
     assert stored.parameters == {"rank": 3, "sizes": [1, 2]}
     assert stored.state.values == {"names": ["a", "b"], "number": 0.5, "flag": True}
     assert np.array_equal(stored.state.arrays["weights"], np.arange(6).reshape(2, 3).T)
+
+
+N_SUBJECTS, N_EDGES = 48, 28
+
+
+def _people() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts (n, E), two traits of which one is partly missing, and two confounds."""
+    draw = rng()
+    latent = draw.standard_normal((N_SUBJECTS, 3))
+    confounds = draw.lognormal(-1, 0.5, (N_SUBJECTS, 2))
+    level = draw.uniform(0, 4, N_EDGES) + 0.2 * latent @ draw.standard_normal((3, N_EDGES))
+    counts = draw.poisson(np.exp(level - 0.5 * confounds[:, :1]))
+    traits = latent[:, :2].copy()
+    traits[:4, 1] = np.nan
+    return counts, traits, confounds
+
+
+@pytest.mark.parametrize("traits", ["two", "one", "none"])
+@pytest.mark.parametrize("name", list(METHODS))
+def test_every_method_comes_back_with_the_same_bits(name: str, traits: str, tmp_path: Path) -> None:
+    X, y, confounds = _people()
+    target = {"two": y[:40], "one": y[:40, 0], "none": None}[traits]
+    quick = {"max_epochs": 2} if name == "gate" else {}
+    model = make_method(name, n_components=4, **quick).fit(X[:40], target, confounds=confounds[:40])
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert type(loaded) is type(model)
+    answers = ("transform", "adjust") if target is None else ("transform", "adjust", "predict")
+    for answer in answers:
+        expected = getattr(model, answer)(X[40:], confounds=confounds[40:])
+        found = getattr(loaded, answer)(X[40:], confounds=confounds[40:])
+        assert np.array_equal(found, expected), answer
+    header = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert header["training_sha256"] == training_hash(X[:40])
+    again = load_model(loaded.save(tmp_path / "again"))
+    assert np.array_equal(
+        again.transform(X, confounds=confounds), model.transform(X, confounds=confounds)
+    )
+
+
+def test_columns_that_combat_keeps_come_back(tmp_path: Path) -> None:
+    X, _, confounds = _people()
+    model = ComBat(n_components=4, kept_columns=[1]).fit(X[:40], confounds=confounds[:40])
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert np.array_equal(
+        loaded.adjust(X[40:], confounds=confounds[40:], reference=[0.5, 0.5]),
+        model.adjust(X[40:], confounds=confounds[40:], reference=[0.5, 0.5]),
+    )
+
+
+def test_the_published_model_is_loaded_by_its_name_too(tmp_path: Path) -> None:
+    X, _, confounds = _people()
+    model = InvVAE.as_published(n_components=2, max_epochs=1).fit(X, confounds=confounds)
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert type(loaded).__name__ == "PublishedInvVAE"
+    assert np.array_equal(loaded.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("name", ["Mean", "os.system", "InvVAE.fit", "", "Storable", "None"])
+def test_a_class_that_is_no_method_is_never_looked_for(name: str, tmp_path: Path) -> None:
+    write_model(tmp_path / "model", StoredModel(name, {}, ModelState({}, {})))
+    with pytest.raises(FileError, match="does not know"):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_model_with_parts_missing_is_damaged(name: str, tmp_path: Path) -> None:
+    class_name = METHODS[name].__name__
+    write_model(tmp_path / "model", StoredModel(class_name, {}, ModelState({}, {})))
+    with pytest.raises(FileError, match="damaged"):
+        load_model(tmp_path / "model")
 
 
 def _edit(folder: Path, **change: object) -> None:

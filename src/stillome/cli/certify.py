@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from stillome.cli.console import heading, table
+from stillome.cli.console import heading, steps, table
 from stillome.cli.inputs import Files, Tables, numbers, read_tables
 from stillome.cli.options import (
     Confound,
@@ -22,7 +22,6 @@ from stillome.cli.options import (
     Traits,
 )
 from stillome.cli.outputs import check_table
-from stillome.cli.progress import counted
 from stillome.exceptions import InputError, StillomeWarning
 
 if TYPE_CHECKING:
@@ -95,15 +94,17 @@ def certify(
         check_table(out, overwrite=overwrite)
     columns = [*(nuisance or ()), *([group] if group else ())] or None
     tables = read_tables(Files([], motion, traits, columns, session=session))
-    found = {features: read_features(features, kind, labels, session)}
     confounds = choose(tables, confound)
-    ids = subjects_with_all(found[features], tables, confounds)
-    if against is not None:
-        found[against] = read_features(against, Kind.connectomes, labels, session)
-    certificates: list[LeakageCertificate] = []
-    for place, held in found.items():
-        probed = join(held, ids, tables, confounds, nuisance or (), group)
-        with counted(f"Probing {place}", quiet=quiet) as progress:
+    with steps(3 if against else 2, quiet=quiet) as step:
+        step("Reading")
+        found = {features: read_features(features, kind, labels, session)}
+        ids = subjects_with_all(found[features], tables, confounds)
+        if against is not None:
+            found[against] = read_features(against, Kind.connectomes, labels, session)
+        certificates: list[LeakageCertificate] = []
+        for place, held in found.items():
+            step(f"Probing {place}")
+            probed = join(held, ids, tables, confounds, nuisance or (), group)
             certificates.append(
                 leakage_certificate(
                     probed.features,
@@ -114,7 +115,7 @@ def certify(
                     n_permutations=permutations,
                     level=level,
                     random_state=seed,
-                    progress=progress,
+                    progress=step.progress,
                 )
             )
     certificate = certificates[0]

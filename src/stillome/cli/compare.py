@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import complain, heading, table
-from stillome.cli.inputs import Files, numbers, read_subjects
+from stillome.cli.console import complain, heading, steps, table
+from stillome.cli.inputs import Files, Inputs, numbers, read_subjects
 from stillome.cli.options import (
     Atlas,
     Confound,
@@ -23,10 +23,10 @@ from stillome.cli.options import (
     Subjects,
     Symmetrize,
 )
-from stillome.cli.progress import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from stillome.evaluate.compare import ComparisonResult
 
@@ -68,40 +68,41 @@ def compare(
 ) -> None:
     """Compare methods by cross-validation: trait prediction, motion left, motion-free fidelity.
 
-    Writes folds.tsv (every fold), summary.tsv (mean, sd, smallest and largest r) and tests.tsv
-    (paired tests). A method that fails is reported as failed; the others go on.
+    Writes folds.tsv (every fold), summary.tsv (mean, sd, smallest and largest r), tests.tsv
+    (paired tests) and a figure. A method that fails is reported as failed; the others go on.
 
     Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --method inv-vae --method edgewise --out comparison
     """
     from stillome.evaluate import compare_methods
-    from stillome.io.connectomes import read_connectomes
-    from stillome.persistence import check_replaceable
+    from stillome.persistence import written_aside
     from stillome.pipeline.reading import choose_confounds
 
-    check_replaceable(out, overwrite=overwrite, marker=HEADER)
     names = list(dict.fromkeys(trait))
-    read = read_subjects(
-        Files(
-            connectomes,
-            motion,
-            traits,
-            columns=[*names, *([group] if group else [])],
-            labels=labels,
-            atlas=atlas,
-            measure=measure,
-            symmetrize=symmetrize,
-            session=session,
-            subjects=subjects,
+    # A folder that cannot be written is refused here, before hours of fitting.
+    with (
+        written_aside(out, overwrite=overwrite, marker=HEADER) as aside,
+        steps(3, quiet=quiet) as step,
+    ):
+        step("Reading")
+        read = read_subjects(
+            Files(
+                connectomes,
+                motion,
+                traits,
+                columns=[*names, *([group] if group else [])],
+                labels=labels,
+                atlas=atlas,
+                measure=measure,
+                symmetrize=symmetrize,
+                session=session,
+                subjects=subjects,
+            )
         )
-    )
-    confounds = choose_confounds(read.cohort.motion, confound or ())
-    numbers(read.cohort.traits, names, "trait")
-    motion_free = None
-    if truth is not None:
-        wanted = list(read.cohort.subject_ids)
-        motion_free = read_connectomes(truth, labels=labels, subjects=wanted).connectomes
-    with counted("Comparing", quiet=quiet) as progress:
+        confounds = choose_confounds(read.cohort.motion, confound or ())
+        numbers(read.cohort.traits, names, "trait")
+        motion_free = _read_truth(truth, labels, read)
+        step("Comparing")
         result = compare_methods(
             read.cohort,
             list(dict.fromkeys(method)) if method else None,
@@ -115,10 +116,11 @@ def compare(
             permutations=permutations,
             n_jobs=jobs,
             random_state=seed,
-            progress=progress,
+            progress=step.progress,
         )
-    told = {"traits": names, "confounds": list(confounds), "folds": folds, "repeats": repeats}
-    _write(out, result, told | {"permutations": permutations}, read.files, seed, overwrite)
+        step("Writing")
+        told = {"traits": names, "confounds": list(confounds), "folds": folds, "repeats": repeats}
+        _write(aside, result, told | {"permutations": permutations}, read.files, seed)
     for row in result.summary.itertuples():
         if row.reason:
             complain(f"Note: {row.method} failed on {row.trait}: {row.reason}")
@@ -131,26 +133,38 @@ def compare(
     print(f"  {out}")
 
 
+def _read_truth(truth: str | None, labels: str | None, read: Inputs) -> "NDArray[Any] | None":
+    import numpy as np
+
+    from stillome.io.connectomes import read_connectomes
+
+    if truth is None:
+        return None
+    wanted = list(read.cohort.subject_ids)
+    return np.asarray(read_connectomes(truth, labels=labels, subjects=wanted).connectomes)
+
+
 def _write(
-    out: Path,
+    folder: Path,
     result: "ComparisonResult",
     settings: dict[str, Any],
     files: tuple[str, ...],
     seed: int,
-    overwrite: bool,
 ) -> None:
     from stillome.io.writers import provenance
-    from stillome.persistence import write_json, write_table, written_aside
+    from stillome.persistence import write_json, write_table
+    from stillome.plot.style import save_figure
+    from stillome.plot.traits import plot_trait_prediction
 
     tables = {"folds": result.folds, "summary": result.summary, "tests": result.tests}
     if len(result.null):
         tables["null"] = result.null
-    with written_aside(out, overwrite=overwrite, marker=HEADER) as aside:
-        aside.mkdir()
-        for name, values in tables.items():
-            write_table(aside / f"{name}.tsv", values)
-        header = {"Description": "comparison of methods", "Settings": settings}
-        write_json(aside / HEADER, header | provenance(inputs=files, random_state=seed))
+    folder.mkdir()
+    for name, values in tables.items():
+        write_table(folder / f"{name}.tsv", values)
+    save_figure(plot_trait_prediction(result.summary), folder / "trait_prediction")
+    header = {"Description": "comparison of methods", "Settings": settings}
+    write_json(folder / HEADER, header | provenance(inputs=files, random_state=seed))
 
 
 def _printed(summary: "pd.DataFrame") -> "pd.DataFrame":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import heading, steps
+from stillome.cli.console import Step, heading, steps
 from stillome.cli.inputs import Files, Inputs, numbers, read_subjects
 from stillome.cli.options import (
     Atlas,
@@ -70,27 +70,32 @@ def fit(
     """
     from stillome.models.fitted import save_fitted
     from stillome.models.storage import HEADER
-    from stillome.persistence import check_replaceable
+    from stillome.persistence import written_aside
 
-    check_replaceable(out, overwrite=overwrite, marker=HEADER)
     model = new_method(method, parse_settings(settings or ()), seed)
-    read = read_subjects(
-        Files(
-            connectomes,
-            motion,
-            traits,
-            columns=[*(trait or ()), *(keep or ())] or None,
-            labels=labels,
-            lengths=lengths,
-            atlas=atlas,
-            measure=measure,
-            symmetrize=symmetrize,
-            session=session,
-            subjects=subjects,
-        )
+    files = Files(
+        connectomes,
+        motion,
+        traits,
+        columns=[*(trait or ()), *(keep or ())] or None,
+        labels=labels,
+        lengths=lengths,
+        atlas=atlas,
+        measure=measure,
+        symmetrize=symmetrize,
+        session=session,
+        subjects=subjects,
     )
-    fitted = fit_subjects(model, read, confound or (), trait, keep or (), quiet=quiet)
-    save_fitted(fitted, out, overwrite=overwrite)
+    # A folder that cannot be written is refused here, before the work.
+    with (
+        written_aside(out, overwrite=overwrite, marker=HEADER) as aside,
+        steps(2, quiet=quiet) as step,
+    ):
+        step("Reading")
+        read = read_subjects(files)
+        step(f"Fitting {type(model).__name__} to {read.cohort.n_subjects} subjects")
+        fitted = fit_subjects(model, read, confound or (), trait, keep or (), step)
+        save_fitted(fitted, aside)
     print(out if quiet else _summary(fitted, read, out))
 
 
@@ -130,10 +135,9 @@ def fit_subjects(
     confounds: Sequence[str],
     traits: Sequence[str] | None,
     keep: Sequence[str],
-    *,
-    quiet: bool = False,
+    step: Step,
 ) -> "FittedModel":
-    """Fit a method to what was read, under a bar, and say what it was fitted to."""
+    """Fit a method to what was read, and say what it was fitted to."""
     from stillome.models.fitted import FittedModel
     from stillome.models.storage import Storable
     from stillome.pipeline.reading import choose_confounds
@@ -150,12 +154,10 @@ def fit_subjects(
     takes = model.get_params()
     if "lengths" in takes and cohort.lengths is not None:
         model.set_params(lengths=cohort.lengths)
-    with steps(takes.get("max_epochs", 1), quiet=quiet) as step:
-        if "callback" in takes:
-            model.set_params(callback=lambda record: step(f"Epoch {record.epoch}"))
-        else:
-            step(f"Fitting {type(model).__name__} to {cohort.n_subjects} subjects")
-        model.fit(cohort.connectomes, y, **arguments)
+    if "callback" in takes:
+        epochs = takes["max_epochs"]
+        model.set_params(callback=lambda record: step.progress(record.epoch, epochs))
+    model.fit(cohort.connectomes, y, **arguments)
     assert isinstance(model, Storable)  # every method in METHODS is
     return FittedModel(
         model,
