@@ -199,7 +199,7 @@ def _draw_panel(
         x, y = scores[~known].T
         axes.scatter(x, y, s=12, facecolors="none", edgecolors=GREY, linewidths=0.6)
     words = ", ".join(_correlation(column[known], motion[known]) for column in scores.T)
-    axes.set_title(f"{title}\n", linespacing=1.3)
+    axes.set_title(title, pad=18)
     axes.text(0, 1.03, f"r with motion: {words}", transform=axes.transAxes, fontsize=8)
     shares = [*projection.shares, 0.0][:2]
     axes.set_xlabel(f"PC 1{of} ({shares[0]:.0%})")

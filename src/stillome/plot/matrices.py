@@ -190,9 +190,11 @@ def _draw_panels(
     n_columns = min(len(panels), _MOST_COLUMNS)
     n_rows = -(-len(panels) // n_columns)
     font = _name_font(len(table), side)
-    margin = 1.7 if font else 1.0
+    margin = 2.0 if font else 1.0
     with house_style():
-        figure = Figure(figsize=(n_columns * (side + margin), n_rows * (side + margin - 0.6) + 0.9))
+        figure = Figure(
+            figsize=(n_columns * (side + margin), n_rows * (side + (1.1 if font else 0.4)) + 0.9)
+        )
         grid = figure.subplots(n_rows, n_columns, squeeze=False)
         for axes, (title, matrix) in zip(grid.flat, panels.items(), strict=False):
             _draw_matrix(axes, matrix, table, scale, side, font)
