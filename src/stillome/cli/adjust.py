@@ -13,6 +13,7 @@ from stillome.cli.inputs import Files, Inputs, motion_of, read_new_subjects, reo
 from stillome.cli.options import (
     Atlas,
     Connectomes,
+    Dropped,
     Labels,
     Measure,
     ModelFolder,
@@ -65,6 +66,7 @@ def adjust(
     symmetrize: Symmetrize = None,
     session: Session = None,
     subjects: Subjects = None,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -97,6 +99,8 @@ def adjust(
             symmetrize=symmetrize,
             session=session,
             subjects=subjects,
+            dropped=dropped,
+            overwrite=overwrite,
         )
         read = read_new_subjects(fitted, files)
         step("Adjusting")

@@ -11,6 +11,7 @@ from stillome.cli.options import (
     Atlas,
     Confound,
     Connectomes,
+    Dropped,
     Group,
     Jobs,
     Labels,
@@ -63,6 +64,7 @@ def compare(
     symmetrize: Symmetrize = None,
     session: Session = None,
     subjects: Subjects = None,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -97,6 +99,8 @@ def compare(
                 symmetrize=symmetrize,
                 session=session,
                 subjects=subjects,
+                dropped=dropped,
+                overwrite=overwrite,
             )
         )
         confounds = choose_confounds(read.cohort.motion, confound or ())

@@ -14,6 +14,7 @@ from stillome.cli.options import (
     Atlas,
     Confound,
     Connectomes,
+    Dropped,
     Labels,
     Lengths,
     Measure,
@@ -57,6 +58,7 @@ def fit(
     symmetrize: Symmetrize = None,
     session: Session = None,
     subjects: Subjects = None,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,6 +87,8 @@ def fit(
         symmetrize=symmetrize,
         session=session,
         subjects=subjects,
+        dropped=dropped,
+        overwrite=overwrite,
     )
     # A folder that cannot be written is refused here, before the work.
     with (

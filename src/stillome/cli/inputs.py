@@ -32,6 +32,8 @@ class Files:
     symmetrize: str | None = None
     session: str | None = None
     subjects: Path | None = None
+    dropped: Path | None = None
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,17 @@ class Tables:
     motion: "pd.DataFrame | None"
     traits: "pd.DataFrame | None"
     files: tuple[str, ...]
+
+    def of(self, subject_ids: Sequence[str]) -> "Tables":
+        """Return the rows of some subjects; whoever was not asked for is not left out."""
+        wanted = set(subject_ids)
+
+        def rows(table: "pd.DataFrame | None") -> "pd.DataFrame | None":
+            known = None if table is None else table[table.index.isin(wanted)]
+            # Without any of them the whole table says best which ids it has.
+            return table if known is None or known.empty else known
+
+        return replace(self, motion=rows(self.motion), traits=rows(self.traits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +102,16 @@ def read_subjects(files: Files) -> Inputs:
         subjects=files.subjects,
     )
     tables = read_tables(files)
+    if files.subjects is not None:
+        tables = tables.of(data.subject_ids)
     cohort = read_cohort(
         data,
         motion=tables.motion,
         traits=tables.traits,
         labels=files.labels,
         lengths=files.lengths,
+        dropped=files.dropped,
+        overwrite=files.overwrite,
     )
     return Inputs(
         select_subjects(data, cohort.subject_ids),
@@ -167,6 +184,8 @@ def numbers(table: "pd.DataFrame", names: Sequence[str], what: str) -> "NDArray[
     import numpy as np
     import pandas as pd
 
+    if len(table) < 2:
+        raise InputError(f"{len(table)} subject has everything asked for; at least 2 are needed.")
     for name in names:
         column = table[name]
         if not pd.api.types.is_numeric_dtype(column):

@@ -50,6 +50,9 @@ Session = Annotated[str | None, typer.Option(help="The session, where subjects h
 Subjects = Annotated[
     Path | None, typer.Option(help="A file with the ids wanted, one per line; others are left out.")
 ]
+Dropped = Annotated[
+    Path | None, typer.Option(help="A table (dropped.tsv) for who was left out, and why.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many fits run at a time.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")]

@@ -10,6 +10,7 @@ from stillome.cli.inputs import Files, motion_of, read_new_subjects
 from stillome.cli.options import (
     Atlas,
     Connectomes,
+    Dropped,
     Labels,
     Measure,
     ModelFolder,
@@ -35,6 +36,7 @@ def predict(
     symmetrize: Symmetrize = None,
     session: Session = None,
     subjects: Subjects = None,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,6 +68,8 @@ def predict(
             symmetrize=symmetrize,
             session=session,
             subjects=subjects,
+            dropped=dropped,
+            overwrite=overwrite,
         )
         read = read_new_subjects(fitted, files)
         step("Predicting")

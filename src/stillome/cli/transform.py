@@ -10,6 +10,7 @@ from stillome.cli.inputs import Files, motion_of, read_new_subjects
 from stillome.cli.options import (
     Atlas,
     Connectomes,
+    Dropped,
     Labels,
     Measure,
     ModelFolder,
@@ -34,6 +35,7 @@ def transform(
     symmetrize: Symmetrize = None,
     session: Session = None,
     subjects: Subjects = None,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,6 +64,8 @@ def transform(
             symmetrize=symmetrize,
             session=session,
             subjects=subjects,
+            dropped=dropped,
+            overwrite=overwrite,
         )
         read = read_new_subjects(fitted, files)
         step("Transforming")
