@@ -1,6 +1,8 @@
 """Files made to hurt: bombs, paths that lead outside, claims of gigabytes, endless entities."""
 
+import functools
 import gzip
+import io
 import os
 import struct
 import subprocess
@@ -24,25 +26,31 @@ def gzip_bomb(path: Path) -> Path:
     return path
 
 
-def zip_bomb(path: Path) -> Path:
-    with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open("sub-01_connectome.csv", "w", force_zip64=True) as member,
-    ):
-        for _ in range(640):
-            member.write(bytes(2**20))
-    return path
-
-
-def lying_zip(path: Path) -> Path:
-    """A zip whose directory claims that 64 megabytes are ten bytes."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+@functools.cache
+def zipped_zeros() -> bytes:
+    """A zip of 64 megabytes of nothing."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("sub-01_connectome.csv", bytes(2**26))
-    data = bytearray(path.read_bytes())
-    size = (2**26).to_bytes(4, "little")
-    data = data.replace(size, (10).to_bytes(4, "little"))
-    path.write_bytes(data)
+    return buffer.getvalue()
+
+
+def zip_bomb(path: Path) -> Path:
+    path.write_bytes(zipped_zeros())
     return path
+
+
+def lying_zip(path: Path, claim: int = 10) -> Path:
+    """A zip whose directory claims that 64 megabytes are ten bytes."""
+    path.write_bytes(
+        zipped_zeros().replace((2**26).to_bytes(4, "little"), claim.to_bytes(4, "little"))
+    )
+    return path
+
+
+def claiming_zip(path: Path) -> Path:
+    """A zip whose directory claims more than is ever unpacked."""
+    return lying_zip(path, 640 * 2**20)
 
 
 def mat_bomb(path: Path) -> Path:
@@ -89,6 +97,7 @@ BOMBS = {
     "sub-01_connectome.csv.gz": gzip_bomb,
     "bomb.zip": zip_bomb,
     "lying.zip": lying_zip,
+    "claiming.zip": claiming_zip,
     "bomb.mat": mat_bomb,
     "bomb.npz": npz_bomb,
     "sub-01_full-connectome.shape.gii": gifti_bomb,

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from connectome_files import IDS, LENGTHS, SAMPLES
+from connectome_files import IDS, LENGTHS, SAMPLES, TRUTH
 from stillome.cli.inspect import inspect
-from stillome.exceptions import FileError, InputError
+from stillome.exceptions import FileError
 from stillome.io.inspection import inspect_path
 
 
@@ -44,20 +44,30 @@ def test_motion_files_and_tables_are_described(tmp_path: Path) -> None:
     assert found.facts["sex"] == "2 values"
 
 
-def test_what_is_refused_is_refused_with_the_sentence_about_it(tmp_path: Path) -> None:
+def test_what_readers_refuse_is_described_with_their_sentence(tmp_path: Path) -> None:
     path = tmp_path / "sub-01_meanlength.csv"
     np.savetxt(path, LENGTHS[0], delimiter=",")
-    with pytest.raises(FileError, match="looks like lengths"):
-        inspect_path(path)
+    found = inspect_path(path)
+    assert found.facts["measure"] == "meanlength"
+    assert "looks like lengths" in found.warnings[0]
+    assert not any("fibres" in note or "SIFT2" in note for note in found.warnings)
     assert inspect_path(path, measure="length").facts["measure"] == "meanlength"
     table = tmp_path / "nihtb.tsv"
     table.write_text("participant_id\tsession_id\tscore\nsub-1\tses-a\t5\nsub-1\tses-b\t6\n")
-    with pytest.raises(InputError, match="several events"):
-        inspect_path(table)
+    found = inspect_path(table)
+    assert (found.facts["rows"], found.facts["subjects"]) == ("2", "1")
+    assert found.facts["events"] == "ses-a, ses-b"
+    assert "several events" in found.warnings[0]
     assert inspect_path(table, session="b").facts["score"] == "6 to 6"
-    (tmp_path / "empty").mkdir()
+    np.savez(tmp_path / "two.npz", left=TRUTH, right=TRUTH)
+    found = inspect_path(tmp_path / "two.npz")
+    assert found.facts == {"matrices": "2: left, right"}
+    assert "Choose --atlas/--measure" in found.warnings[0]
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no connectome files in this folder"):
-        inspect_path(tmp_path / "empty")
+        inspect_path(tmp_path)
 
 
 def test_the_command_prints_and_goes_on_after_a_refusal(
@@ -73,11 +83,27 @@ def test_the_command_prints_and_goes_on_after_a_refusal(
     assert ", ".join(IDS[:3]) in shown
 
 
-def test_motion_files_are_refused_with_the_sentence_about_motion(tmp_path: Path) -> None:
+def test_motion_files_that_a_reader_refuses_are_described(tmp_path: Path) -> None:
     path = tmp_path / "sub-01_b0.mat"
-    path.write_text("1.2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
-    with pytest.raises(FileError, match="not rigid"):
-        inspect_path(path)
+    path.write_text("1.2 0 0 3\n0 1 0 4\n0 0 1 0\n0 0 0 1\n")
+    found = inspect_path(path)
+    assert found.producer == "transform (FLIRT)"
+    assert (found.facts["translation"], found.facts["determinant"]) == ("5 mm", "1.2")
+    assert "not rigid" in found.warnings[0]
+    path = tmp_path / "diff2str.mat"
+    path.write_text("1 0 0 3\n0 1 0 4\n0 0 1 0\n0 0 0 1\n")
+    assert inspect_path(path).facts["determinant"] == "1"
+    path = tmp_path / "sub-01_mcf.par"
+    path.write_text("0 0 0 0 0 0\n2.1 0 0 1 0 0\n")
+    found = inspect_path(path)
+    assert "looks like degrees" in found.warnings[0]
+    assert found.facts["rotation_rad"] == "0.018326 to 0.018326"
+
+
+def test_degrees_that_were_assumed_are_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "abcd.csv"
+    path.write_text("src_subject_id,dmri_meanmotion,dmri_meanrot\nNDAR_INVA,1.1,0.3\n")
+    assert "dmri_meanrot taken as degrees" in inspect_path(path).warnings[0]
 
 
 def test_maps_of_deviations_are_described(tmp_path: Path) -> None:

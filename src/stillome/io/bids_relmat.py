@@ -38,7 +38,7 @@ def read(item: Item) -> Contents:
     sidecar = _inherited(item.path, "relmat.json")
     description = read_json(sidecar) if sidecar else {}
     nodes = _inherited(item.path, "nodeindices.tsv")
-    regions = _read_nodes(nodes) if nodes else None
+    regions = read_nodes(nodes) if nodes else None
     notes: tuple[str, ...] = ()
     if description.get("Directed") is True:
         notes = ("its JSON says that it is directed.",)
@@ -121,7 +121,7 @@ def _measure(item: Item, description: dict[str, Any]) -> str:
     return stated if isinstance(stated, str) and stated else named or "count"
 
 
-def _read_nodes(path: Path) -> tuple[str, ...]:
+def read_nodes(path: Path) -> tuple[str, ...]:
     """Read the names of rows and columns in the order of ``matrix_index``."""
     rows = split_cells(open_item(path).text(), str(path))
     header = [cell.lower() for cell in rows[0]]

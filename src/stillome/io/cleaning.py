@@ -17,6 +17,10 @@ _BLOCK_BYTES = 2**20
 _SYMMETRIZE = ("max", "mean", "upper", "lower")
 
 
+# Where matrices stand in their stack.
+Positions = Sequence[int] | NDArray[np.intp]
+
+
 @dataclass
 class Tally:
     """What cleaning came across, added up over all blocks."""
@@ -45,6 +49,10 @@ class Tally:
             self.triangles[form] = self.triangles.get(form, 0) + count
         for region, positions in other.empty_regions.items():
             self.empty_regions.setdefault(region, []).extend(positions)
+
+
+class NotSquareError(FileError):
+    """Rows and columns differ in number (E1)."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Cleaner:
         return np.dtype(np.float64) if halves else dtype
 
     def clean(
-        self, matrices: NDArray[Any], tally: Tally, *, positions: Sequence[int] | None = None
+        self, matrices: NDArray[Any], tally: Tally, *, positions: Positions | None = None
     ) -> None:
         """Clean matrices (k, V, V) in place, block by block; add to `tally`.
 
@@ -88,7 +96,7 @@ class Cleaner:
         ----------
         matrices : array of shape (k, V, V)
         tally : Tally
-        positions : sequence of int, optional
+        positions : sequence or array of int, optional
             Where each of them stands in the whole stack; by default 0 to k - 1.
 
         Raises
@@ -96,11 +104,11 @@ class Cleaner:
         FileError
             E3 or E4, naming the matrix.
         """
-        places = range(len(matrices)) if positions is None else positions
+        places: Positions = range(len(matrices)) if positions is None else positions
         for first, block in blocks_of(matrices):
             self._clean_block(block, tally, places[first : first + len(block)])
 
-    def _clean_block(self, block: NDArray[Any], tally: Tally, places: Sequence[int]) -> None:
+    def _clean_block(self, block: NDArray[Any], tally: Tally, places: Positions) -> None:
         self._empty_diagonal(block, tally)
         if block.dtype.kind == "f" and self.missing_is_zero:
             np.nan_to_num(block, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -153,7 +161,7 @@ class Cleaner:
             f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). Use --symmetrize {{max,mean,upper}}."
         )
 
-    def _refuse_values(self, block: NDArray[Any], places: Sequence[int]) -> None:
+    def _refuse_values(self, block: NDArray[Any], places: Positions) -> None:
         bad = ~(np.isfinite(block) & (block >= 0))
         if not bad.any():
             return
@@ -201,7 +209,7 @@ def check_square(shape: tuple[int, ...], label: str) -> None:
     """Refuse a matrix that is not square (E1), or too small to be a network."""
     rows, columns = shape[-2:]
     if rows != columns:
-        raise FileError(f"{label}: matrix is {rows}×{columns}, expected square.")
+        raise NotSquareError(f"{label}: matrix is {rows}×{columns}, expected square.")
     if rows < 2:
         raise FileError(f"{label}: {rows} region(s); a network needs at least two.")
 

@@ -15,7 +15,7 @@ from stillome.io.files import (
     open_item,
     refuse_locked_folder,
 )
-from stillome.io.measures import ACCEPTED, kind_of
+from stillome.io.measures import ACCEPTED, SeveralMatricesError, kind_of
 from stillome.io.mrtrix import atlas_of
 from stillome.io.recognise import read_contents, recognise
 from stillome.io.subjects import session_of, subjects_of
@@ -118,8 +118,7 @@ def select_files(
     usable, notes = _usable(chosen)
     usable = _one_suffix(usable)
     if len(usable) > 1:
-        listed = ", ".join(group.pattern for group in usable)
-        raise FileError(f"{place} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+        raise SeveralMatricesError(place, [group.pattern for group in usable])
     counts = usable[0]
     _check_sessions(counts)
     lengths = [g for g in _of_atlas(groups, atlas) if g.kind == "length" and g is not counts]

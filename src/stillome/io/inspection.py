@@ -2,51 +2,44 @@
 
 import os
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.exceptions import FileError, StillomeError
+from stillome.cohort import HEADER, Cohort
+from stillome.exceptions import FileError, StillomeError, StillomeWarning
+from stillome.io.cleaning import NotSquareError
+from stillome.io.companions import describe_companion, describe_regions, describe_transform
 from stillome.io.connectomes import read_connectomes
+from stillome.io.delimited import read_cells
+from stillome.io.events import SeveralEventsError
 from stillome.io.files import existing_path, open_item
 from stillome.io.fsl import read_eddy_outlier_map
+from stillome.io.inspection_record import Inspection, columns_of, range_of, short, some
+from stillome.io.measures import NotCountsError, SeveralMatricesError
 from stillome.io.motion import read_motion
 from stillome.io.motion_files import recognise as recognise_motion
 from stillome.io.one_stack import UnnamedSubjectsError
-from stillome.io.recognise import UnrecognisedError
+from stillome.io.recognise import UnrecognisedError, read_contents
 from stillome.io.record import ConnectomeData
+from stillome.io.rotation_units import RotationUnitError
 from stillome.io.tables import read_table
+from stillome.io.text_matrix import first_cells, is_number
 
 _SAMPLE = 64
+Place = str | os.PathLike[str]
+Look = Callable[..., Inspection | None]
 
 
-@dataclass(frozen=True)
-class Inspection:
-    """What was recognised at a path.
+def inspect_path(path: Place, **reading: Any) -> Inspection:
+    r"""Recognise a file or folder: connectomes, motion, tables, and what stands beside them.
 
-    Attributes
-    ----------
-    path : str
-    producer : str
-        Who wrote it, or what kind of table it is.
-    facts : dict of str to str
-        In the order in which they are shown: subjects, regions, measure, range, …
-    warnings : tuple of str
-        Everything that deserves a second look.
-    """
-
-    path: str
-    producer: str
-    facts: dict[str, str]
-    warnings: tuple[str, ...] = ()
-
-
-def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
-    r"""Recognise a file or folder: connectomes first, then motion, then any table of subjects.
+    What can be described is described, though a reader would refuse it: lengths, files of several
+    matrices, tables of several events. The reader's sentence is then among the warnings.
 
     Parameters
     ----------
@@ -58,7 +51,7 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
     Raises
     ------
     FileError, InputError
-        The sentence that fits best, if it is none of these.
+        The sentence that fits best, if it is none of these, or damaged.
 
     Examples
     --------
@@ -68,32 +61,67 @@ def inspect_path(path: str | os.PathLike[str], **reading: Any) -> Inspection:
     >>> inspect_path(place).facts["regions"]
     '2'
     """
-    about_motion = _is_about_motion(path)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        refused: StillomeError | None = None
-        if not about_motion:
-            try:
-                return _connectomes(path, **reading)
-            except StillomeError as error:
-                refused = error
-        for look in (_outlier_map, _motion, _table):
-            caught.clear()
-            try:
-                found = look(path, reading.get("session"))
-            except StillomeError as error:
-                about_table = look is _table and _is_table(path)
-                if refused is None or (isinstance(refused, UnrecognisedError) and about_table):
-                    refused = error
-                continue
-            if found is not None:
-                said = tuple(str(entry.message) for entry in caught)
-                return replace(found, warnings=said)
-    assert refused is not None  # whoever looked last has either answered or refused
+    about_motion = _is_file(path) and recognise_motion(Path(path)) is not None
+    looks = (
+        (_motion,) if about_motion else (_companion, _connectomes, _outlier_map, _motion, _table)
+    )
+    refusals: list[StillomeError] = []
+    for look in looks:
+        found = _answer(look, path, reading, refusals)
+        if found is not None:
+            return found
+    refused = refusals[0]
+    if isinstance(refused, UnrecognisedError) and _is_table(path):
+        refused = refusals[-1]
+    for look in _looks_despite(refused, unknown=isinstance(refusals[0], UnrecognisedError)):
+        found = _answer(look, path, reading, [])
+        if found is not None and look is not _regions:
+            found = replace(found, warnings=(str(refused), *found.warnings))
+        if found is not None:
+            return found
     raise refused
 
 
-def _connectomes(path: str | os.PathLike[str], **reading: Any) -> Inspection:
+def _answer(
+    look: Look, path: Place, reading: dict[str, Any], refusals: list[StillomeError]
+) -> Inspection | None:
+    """Return what one look finds, with the warnings that came on the way; note a refusal."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = look(path, **reading)
+        except StillomeError as error:
+            refusals.append(error)
+            return None
+    if found is None:
+        return None
+    ours = [str(w.message) for w in caught if issubclass(w.category, StillomeWarning)]
+    return replace(found, warnings=tuple(dict.fromkeys([*found.warnings, *ours])))
+
+
+def _looks_despite(refused: StillomeError, *, unknown: bool) -> tuple[Look, ...]:
+    """Choose how to describe what a reader understood, but would not take for what it wants."""
+    if isinstance(refused, NotCountsError):
+        kind = refused.kind
+        return (lambda path, **reading: _connectomes(path, **{**reading, "measure": kind}),)
+    if isinstance(refused, SeveralMatricesError):
+        facts = {"matrices": f"{len(refused.choices)}: {', '.join(refused.choices)}"}
+        return (lambda path, **_: Inspection(os.fspath(path), _producer(path), facts),)
+    if isinstance(refused, RotationUnitError):
+        return (lambda path, **reading: _motion(path, **{**reading, "rotation_unit": "deg"}),)
+    if isinstance(refused, SeveralEventsError):
+        return (lambda path, **_: Inspection(os.fspath(path), "table of subjects", refused.facts),)
+    if isinstance(refused, NotSquareError):
+        return (_any_table,)
+    return (_transform, _regions, _any_table) if unknown else (_transform,)
+
+
+def _companion(path: Place, **reading: Any) -> Inspection | None:
+    # A pattern is no path; those who read connectomes know what to do with it.
+    return describe_companion(path) if os.path.lexists(path) else None
+
+
+def _connectomes(path: Place, **reading: Any) -> Inspection:
     try:
         data = read_connectomes(path, lazy=True, **reading)
     except UnnamedSubjectsError as error:
@@ -102,6 +130,9 @@ def _connectomes(path: str | os.PathLike[str], **reading: Any) -> Inspection:
         facts = _facts(data) | {"subjects": f"{error.count}, without ids"}
         return Inspection(os.fspath(path), data.source.producer, facts, (str(error),))
     facts = _facts(data)
+    if _is_file(Path(path, HEADER)):
+        cohort = Cohort.load(path, memory_map=True)
+        facts |= columns_of(cohort.motion) | columns_of(cohort.traits)
     return Inspection(os.fspath(path), data.source.producer, facts, (*data.warnings, *data.notes))
 
 
@@ -110,10 +141,10 @@ def _facts(data: ConnectomeData) -> dict[str, str]:
     edges = sample[:, *np.triu_indices(data.n_regions, k=1)]
     looked = "" if len(sample) == data.n_subjects else f" (first {len(sample)} subjects)"
     facts = {
-        "subjects": f"{data.n_subjects} ({_some(data.subject_ids)})",
+        "subjects": f"{data.n_subjects} ({some(data.subject_ids)})",
         "regions": str(data.n_regions),
         "measure": data.measure,
-        "range": f"{_short(edges.min())} to {_short(edges.max())}{looked}",
+        "range": f"{range_of(edges.min(), edges.max())}{looked}",
         "zeros": f"{(edges == 0).mean():.1%} of edges{looked}",
         "stored": data.source.triangle,
     }
@@ -122,11 +153,11 @@ def _facts(data: ConnectomeData) -> dict[str, str]:
     if "hemisphere" in data.regions:
         facts["regions"] += " (Desikan-Killiany)"
     if data.lengths is not None:
-        facts["lengths"] = f"yes, {_short(_positive(data.lengths).mean())} mm on average"
+        facts["lengths"] = f"yes, {short(_positive(data.lengths).mean())} mm on average"
     return facts
 
 
-def _outlier_map(path: str | os.PathLike[str], session: str | None) -> Inspection | None:
+def _outlier_map(path: Place, **reading: Any) -> Inspection | None:
     """Describe eddy's maps of deviations, which say how far each slice is off, not which count."""
     if not os.fspath(path).endswith("stdev_map") or not _is_file(path):
         return None
@@ -134,25 +165,48 @@ def _outlier_map(path: str | os.PathLike[str], session: str | None) -> Inspectio
     facts = {
         "volumes": str(len(deviations)),
         "slices": str(deviations.shape[1]),
-        "range": f"{_short(np.nanmin(deviations))} to {_short(np.nanmax(deviations))}",
+        "range": range_of(np.nanmin(deviations), np.nanmax(deviations)),
     }
     return Inspection(os.fspath(path), "motion (eddy, deviations of slices)", facts)
 
 
-def _motion(path: str | os.PathLike[str], session: str | None) -> Inspection:
-    table = read_motion(path, session=session)
+def _motion(path: Place, **reading: Any) -> Inspection:
+    unit = reading.get("rotation_unit")
+    table = read_motion(path, session=reading.get("session"), rotation_unit=unit)
     producer = ", ".join(sorted(set(table.attrs.get("sources", {}).values()))) or "motion"
-    return Inspection(os.fspath(path), f"motion ({producer})", _columns(table))
+    facts = {"subjects": f"{len(table)} ({some(tuple(table.index))})"} | columns_of(table)
+    return Inspection(os.fspath(path), f"motion ({producer})", facts)
 
 
-def _table(path: str | os.PathLike[str], session: str | None) -> Inspection:
+def _table(path: Place, **reading: Any) -> Inspection:
     if existing_path(path).is_dir():
         raise FileError(f"{os.fspath(path)}: a folder without anything that is recognised.")
-    table = read_table(path, session=session)
-    return Inspection(os.fspath(path), "table of subjects", _columns(table))
+    table = read_table(path, session=reading.get("session"))
+    facts = {"subjects": f"{len(table)} ({some(tuple(table.index))})"} | columns_of(table)
+    return Inspection(os.fspath(path), "table of subjects", facts)
 
 
-def _is_table(path: str | os.PathLike[str]) -> bool:
+def _transform(path: Place, **reading: Any) -> Inspection | None:
+    return describe_transform(path) if _is_file(path) else None
+
+
+def _regions(path: Place, **reading: Any) -> Inspection | None:
+    return describe_regions(path) if _is_file(path) else None
+
+
+def _any_table(path: Place, **reading: Any) -> Inspection | None:
+    if not _is_table(path) or all(map(is_number, first_cells(open_item(path).head()))):
+        return None
+    cells, _ = read_cells(path)
+    facts = {"rows": str(len(cells)), "columns": ", ".join(map(str, cells.columns[:12]))}
+    return Inspection(os.fspath(path), "table", facts)
+
+
+def _producer(path: Place) -> str:
+    return read_contents(open_item(path)).producer if _is_file(path) else "several kinds of files"
+
+
+def _is_table(path: Place) -> bool:
     """Whether the first line has a delimiter: then the sentence about tables is the one to give."""
     if not _is_file(path):
         return False
@@ -160,34 +214,10 @@ def _is_table(path: str | os.PathLike[str]) -> bool:
     return any(mark in head for mark in b"\t,;")
 
 
-def _columns(table: pd.DataFrame) -> dict[str, str]:
-    facts = {"subjects": f"{len(table)} ({_some(tuple(table.index))})"}
-    for name in table.columns:
-        column = table[name]
-        missing = f", {column.isna().sum()} missing" if column.isna().any() else ""
-        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
-            facts[str(name)] = f"{_short(column.min())} to {_short(column.max())}{missing}"
-        else:
-            facts[str(name)] = f"{column.nunique()} values{missing}"
-    return facts
-
-
-def _is_about_motion(path: str | os.PathLike[str]) -> bool:
-    return _is_file(path) and recognise_motion(Path(path)) is not None
-
-
-def _is_file(path: str | os.PathLike[str]) -> bool:
+def _is_file(path: Place) -> bool:
     # Unlike pathlib's, this answers no to names that are too long and to folders that are locked.
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values[values > 0] if (values > 0).any() else np.zeros(1)
-
-
-def _some(ids: tuple[str, ...]) -> str:
-    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-
-
-def _short(value: float) -> str:
-    return f"{value:.6g}"

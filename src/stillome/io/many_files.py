@@ -59,7 +59,7 @@ def read_files(items: Sequence[Item], root: Path | None, options: Options) -> Co
         chosen.measure,
         Source(contents[0].producer, tuple(labels), chosen.atlas, tally.triangle),
         lengths,
-        (*notes, *remarks(tally, matrices[:_SAMPLE])),
+        (*notes, *remarks(tally, matrices[:_SAMPLE], is_length=is_length)),
         (
             *assembled.warnings,
             *empty_regions(tally, subject_ids, list(assembled.regions["name"])),

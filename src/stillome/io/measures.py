@@ -30,6 +30,23 @@ _ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
 _DEFAULT = "radius2_count"
 
 
+class NotCountsError(FileError):
+    """A matrix of something else than counts (E5); `kind` says of what."""
+
+    def __init__(self, sentence: str, kind: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class SeveralMatricesError(FileError):
+    """More than one matrix could be meant (E6); `choices` names them."""
+
+    def __init__(self, label: str, choices: Sequence[str]) -> None:
+        listed = ", ".join(choices)
+        super().__init__(f"{label} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+        self.choices = tuple(choices)
+
+
 def kind_of(measure: str) -> str:
     """Sort a producer's word, or a file's name, into a kind of measure.
 
@@ -67,10 +84,11 @@ def choose(
         found = default or _by_kind(found)
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(_described(h) for h in (found or holdings))
+    choices = [_described(h) for h in (found or holdings)]
     if not found:
+        listed = ", ".join(choices)
         raise FileError(f"{label}: no matrix of that atlas or measure; it holds [{listed}].")
-    raise FileError(f"{label} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+    raise SeveralMatricesError(label, choices)
 
 
 def check_name(measure: str, label: str) -> None:
@@ -114,10 +132,11 @@ def _by_kind(holdings: list[Holding]) -> list[Holding]:
     return holdings
 
 
-def _not_counts(label: str, kind: str, reason: str) -> FileError:
-    return FileError(
+def _not_counts(label: str, kind: str, reason: str) -> NotCountsError:
+    return NotCountsError(
         f"{label}: looks like {_LOOKS_LIKE[kind]}, not counts ({reason}). "
-        "Pass --measure to override."
+        "Pass --measure to override.",
+        kind,
     )
 
 

@@ -49,6 +49,7 @@ MEASURES: dict[str, dict[str, str]] = {
         "table": "as given in the table",
         "eddy_movement_rms": "mean displacement to the reference (column 1 of eddy_movement_rms)",
         "eddy_quad": "qc_mot_abs of eddy_quad, rounded to 2 decimals",
+        "mcflirt_absolute_rms": "mean displacement to the reference (MCFLIRT's _abs.rms)",
     },
     "rms_restricted_mm": {
         "table": "as given in the table",
@@ -221,6 +222,8 @@ def _summary(kind: str, group: list[MotionFile], rotation_unit: str | None) -> S
             return {"rms_restricted_mm": mean_relative_rms(fsl.read_eddy_movement_rms(path))}
         case "mcflirt_rms":
             return {"rms_mm": mean_of_known(fsl.read_mcflirt_rms(path))}
+        case "mcflirt_absolute_rms":
+            return {"rms_absolute_mm": mean_of_known(fsl.read_mcflirt_rms(path))}
         case "eddy_outlier_report":
             return {"n_outlier_slices": float(len(fsl.read_eddy_outlier_report(path)))}
         case "eddy_outlier_map":

@@ -34,6 +34,7 @@ _SUFFIXES = {
     "eddy_outlier_map": "eddy_outlier_map",
     "eddy_outlier_report": "eddy_outlier_report",
     "_rel.rms": "mcflirt_rms",
+    "_abs.rms": "mcflirt_absolute_rms",
     ".par": "mcflirt_parameters",
 }
 _SUBJECT = re.compile(r"(?:^|[_/])(sub-(?:NDAR_INV)?[A-Za-z0-9]+)")

@@ -57,6 +57,8 @@ def read_stack(
     tally = Tally()
     connectomes = _loaded(stack, options.lazy, tally)
     lengths, more = _lengths(contents, holding, label, len(regions), options)
+    is_length = options.is_length(holding.measure)
+    found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
     return ConnectomeData(
         subject_ids,
         connectomes,
@@ -64,7 +66,7 @@ def read_stack(
         holding.measure,
         Source(contents.producer, (label,), holding.atlas, tally.triangle),
         lengths,
-        (*contents.notes, *notes, *more, *remarks(tally, connectomes[:_SAMPLE])),
+        (*contents.notes, *notes, *more, *found),
         empty_regions(tally, subject_ids, list(regions["name"])),
     )
 

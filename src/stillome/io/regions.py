@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError, InputError
 from stillome.io.files import open_item
 
-_NAME_COLUMNS = ("name", "label", "region", "region_name", "labelname", "roi", "node")
+NAME_COLUMNS = ("name", "label", "region", "region_name", "labelname", "roi", "node")
 _HEMISPHERES = {"left": "lh", "right": "rh", "l": "lh", "r": "rh", "lh": "lh", "rh": "rh"}
 
 
@@ -153,7 +153,7 @@ def _read_label_file(path: Path) -> pd.DataFrame:
     mark = next((mark for mark in "\t,;" if mark in rows[0]), None)
     cells = [[cell.strip() for cell in row.split(mark)] for row in rows]
     header = [cell.lower() for cell in cells[0]]
-    column = next((header.index(name) for name in _NAME_COLUMNS if name in header), None)
+    column = next((header.index(name) for name in NAME_COLUMNS if name in header), None)
     if column is not None and len(header) > 1:
         return _label_table(cells[1:], header, column, path)
     if column is not None:

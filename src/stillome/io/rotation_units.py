@@ -9,6 +9,10 @@ from stillome.exceptions import InputError
 _LARGEST_ROTATION_RAD = 0.5
 
 
+class RotationUnitError(InputError):
+    """Angles that look like degrees, though nobody said so (E11)."""
+
+
 def rotations_to_radians(
     angles: ArrayLike, *, unit: str | None = None, name: str = "motion"
 ) -> NDArray[np.float64]:
@@ -29,7 +33,7 @@ def rotations_to_radians(
     >>> rotations_to_radians([2.1], name="run.par")
     Traceback (most recent call last):
     ...
-    stillome.exceptions.InputError: run.par: rotations up to 2.1; looks like degrees.
+    stillome.io.rotation_units.RotationUnitError: run.par: rotations up to 2.1; looks like degrees.
     Pass --rotation-unit.
     """
     if unit not in (None, "rad", "deg"):
@@ -39,7 +43,7 @@ def rotations_to_radians(
         return np.asarray(np.deg2rad(array), dtype=np.float64)
     largest = np.abs(array[~np.isnan(array)]).max(initial=0.0)
     if unit is None and largest > _LARGEST_ROTATION_RAD:
-        raise InputError(
+        raise RotationUnitError(
             f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass --rotation-unit."
         )
     return array

@@ -16,6 +16,7 @@ import pandas as pd
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.delimited import read_cells
+from stillome.io.events import SESSION_COLUMNS, check_one_row_each, choose_session
 from stillome.io.ids import ids_in_common, normalise_ids
 
 ID_COLUMNS = (
@@ -30,7 +31,6 @@ ID_COLUMNS = (
     "eid",
     "id",
 )
-SESSION_COLUMNS = ("session_id", "eventname", "session", "event", "visit", "ses")
 SENTINELS = (-999.0, 777.0, 888.0)
 
 _ABCD_ADMINISTRATION = ("collection_id", "collection_title", "dataset_id", "interview_date")
@@ -90,8 +90,8 @@ def read_table(
     path = Path(path)
     table, descriptions = read_cells(path)
     ids = _id_column(table, id_column, path)
-    table = _choose_session(table, session, path)
-    _check_one_row_each(table, ids, path)
+    table = choose_session(table, session, path)
+    check_one_row_each(table, ids, path)
     try:
         normal = normalise_ids(table[ids], name=str(path))
     except InputError as error:
@@ -107,7 +107,7 @@ def read_table(
         "source": str(path),
         "id_column": ids,
         "session": session,
-        "descriptions": {name: descriptions.get(name, "") for name in table.columns},
+        "descriptions": {name: descriptions.get(name, "") for name in table},
     }
     return table
 
@@ -199,35 +199,6 @@ def _id_column(table: pd.DataFrame, wanted: str | None, path: Path) -> str:
         if subject in _ALWAYS_MISSING:
             raise FileError(f"{path}: subject {number} has no id in {found!r}. Fill it in.")
     return found
-
-
-def _choose_session(table: pd.DataFrame, session: str | None, path: Path) -> pd.DataFrame:
-    columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
-    if session is None or not columns:
-        return table
-    bare = session.removeprefix("ses-")
-    rows = np.logical_or.reduce([table[name].str.removeprefix("ses-") == bare for name in columns])
-    if not rows.any():
-        there = sorted(set(table[columns[0]]))
-        raise InputError(f"{path}: no session {session!r}; it has {there[:6]}. Choose one of them.")
-    return table[rows].reset_index(drop=True)
-
-
-def _check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
-    repeated = table[ids][table[ids].duplicated()]
-    if repeated.empty:
-        return
-    columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
-    events = sorted(set(table[columns[0]])) if columns else []
-    if len(events) > 1:
-        raise InputError(
-            f"{path}: {len(table)} rows for {table[ids].nunique()} subjects (several events). "
-            f"Choose --session/--event, one of {events[:6]}."
-        )
-    raise InputError(
-        f"{path}: {len(table)} rows for {table[ids].nunique()} subjects; {repeated.iloc[0]!r} "
-        "occurs more than once. Keep one row of each."
-    )
 
 
 def _select(table: pd.DataFrame, columns: Sequence[str], path: Path) -> pd.DataFrame:
