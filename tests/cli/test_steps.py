@@ -217,6 +217,7 @@ def test_compare_writes_what_compare_methods_found(study, cohort, tmp_path, caps
     arguments = ["compare", *of(study, "train"), "--traits", f"{study}/participants.tsv"]
     arguments += ["--trait", "trait_2", "--method", "edgewise", "--method", "sog"]
     arguments += ["--confound", "rms_mm", "--components", "4", "--folds", "2", "--jobs", "1"]
+    arguments += ["--no-leakage"]
     assert main([*arguments, "--out", str(out)]) == 0
     assert "edgewise" in capsys.readouterr().out
     expected = compare_methods(

@@ -53,6 +53,7 @@ def compare(
         int, typer.Option(min=0, help="Repeat all with shuffled traits so many times.")
     ] = 0,
     components: Annotated[int, typer.Option(min=1, help="Size of every representation.")] = 68,
+    leakage: Annotated[bool, typer.Option(help="Measure the motion that is left.")] = True,
     jobs: Jobs = 2,
     seed: Seed = 0,
     labels: Labels = None,
@@ -117,6 +118,7 @@ def compare(
             groups=group,
             n_components=components,
             motion_free=motion_free,
+            probe=leakage,
             permutations=permutations,
             n_jobs=jobs,
             random_state=seed,
