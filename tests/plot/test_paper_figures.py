@@ -203,6 +203,16 @@ def test_more_lobes_than_lines_leave_the_small_ones_without_a_name():
     assert_readable(figure)
 
 
+@pytest.mark.parametrize("largest", [3e-6, 0.4, 700, 2e5])
+def test_the_colour_bar_of_means_has_round_ticks_up_to_the_largest(largest):
+    figure = plot_edge_means({"a": networks_of(4) / networks_of(4).max() * largest})
+    ticks = figure.axes[-1].xaxis.get_ticklocs()
+    assert ticks[0] == 0
+    assert largest / 10 <= ticks[-1] <= largest
+    np.testing.assert_allclose(np.log10(ticks[1:]) % 1 % (1 - 1e-9), 0, atol=1e-8)
+    assert_readable(figure)
+
+
 def test_a_difference_of_nothing_can_be_drawn():
     assert plot_edge_differences(np.zeros((3, 3))).axes[0].images
 
@@ -230,9 +240,12 @@ def test_the_circle_shows_the_most_changed_edges_the_largest_last():
     assert [chord.get_gid() for chord in chords(figure)] == expected
     widths = [chord.get_linewidth() for chord in chords(figure)]
     assert widths == sorted(widths)
+    assert widths[-1] > 2 * widths[0]
     for chord, edge in zip(chords(figure), top[::-1], strict=True):
         red, _, blue = to_rgb(chord.get_edgecolor())
-        assert (red > blue) == (change[rows[edge], columns[edge]] > 0)
+        gain = change[rows[edge], columns[edge]] > 0
+        assert (red > blue) == gain
+        assert (chord.get_linestyle() != "-") == gain  # told apart in grey too
 
 
 @pytest.mark.parametrize(
@@ -315,7 +328,7 @@ def test_latents_have_axes_of_their_own():
     np.testing.assert_allclose(np.abs(offsets(large)), np.abs(100 * offsets(small)))
     assert raw.get_xlim() != small.get_xlim() != large.get_xlim()
     assert collapsed.texts[0].get_text() == "r with motion: –, –"
-    assert re.search(r"[+−]1, –$", one.texts[0].get_text())
+    assert re.search(r"[+−]1\.00, –$", one.texts[0].get_text())
     assert_readable(figure)
 
 

@@ -1,5 +1,7 @@
 """The most changed edges around a circle: left hemisphere left, front on top."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -79,8 +81,7 @@ def plot_changed_edges(
         figure = Figure(figsize=(8, 8.6))
         axes = figure.add_subplot(projection="polar")
         for edge in top[::-1]:  # the largest on top
-            look = _look(values[edge], np.abs(values[top]).max())
-            circle.join(int(rows[edge]), int(columns[edge]), *look)
+            circle.join(int(rows[edge]), int(columns[edge]), _look(values[edge], values[top]))
         circle.circos.plotfig(ax=axes)
         circle.write_names(axes, {int(region) for region in (*rows[top], *columns[top])})
         if title:
@@ -120,7 +121,7 @@ class _Circle:
                 track.rect(cell, cell + 1, fc=colours.get(lobe, GREY), ec="white", lw=line)
                 self.place[int(region)] = (sector.name, cell + 0.5)
 
-    def join(self, a: int, b: int, colour: str, width: float) -> None:
+    def join(self, a: int, b: int, look: dict[str, Any]) -> None:
         """Draw a chord between two regions."""
         names = self.regions["name"]
         self.circos.link_line(
@@ -128,12 +129,10 @@ class _Circle:
             self.place[b],
             r1=_RING[0] - 1,
             r2=_RING[0] - 1,
-            color=colour,
             height_ratio=_height(self._degree(a) - self._degree(b)),
-            lw=width,
             zorder=2,
             gid=f"{names.iloc[a]}–{names.iloc[b]}",
-            capstyle="round",
+            **look,
         )
 
     def write_names(self, axes: Axes, chosen: set[int]) -> None:
@@ -190,11 +189,20 @@ def _height(degrees: float) -> float:
     return float(0.5 - depth if apart <= 180 else 0.5 + depth)
 
 
-def _look(value: float, largest: float) -> tuple[str, float]:
-    """Return colour and width; the paler third of the colours would not be seen on white."""
-    share = abs(value) / largest
+def _look(value: float, shown: NDArray[np.float64]) -> dict[str, Any]:
+    """Return colour, width and line of a chord.
+
+    The palest two fifths of the colours would not be seen on white. Where chords of both signs
+    are shown, gains are dashed, for those who print in grey.
+    """
+    share = min(1.0, abs(value) / float(np.abs(shown).max()))
     colour = DIFFERENCE(0.5 + 0.5 * np.sign(value) * (0.4 + 0.6 * share))
-    return to_hex(colour), _THINNEST + (_THICKEST - _THINNEST) * share
+    dashed = value > 0 and bool((shown < 0).any())
+    return {
+        "color": to_hex(colour),
+        "lw": _THINNEST + (_THICKEST - _THINNEST) * share,
+        "ls": (0, (2.5, 0.6)) if dashed else "-",
+    }
 
 
 def _add_legends(
@@ -205,11 +213,12 @@ def _add_legends(
     for edges in (values[values < 0], values[values > 0]):
         ends = (edges.min(), np.median(edges), edges.max()) if len(edges) else ()
         for value in sorted({float(f"{value:.2g}") for value in ends}):
-            colour, width = _look(value, max(np.abs(values).max(), abs(value)))
-            lines.append(Line2D([], [], color=colour, linewidth=width, label=signed(value)))
+            lines.append(Line2D([], [], label=signed(value), **_look(value, values)))
     patches = [Patch(color=colour, label=lobe) for lobe, colour in lobe_colours(regions).items()]
     sides = "; left hemisphere at the left" if "hemisphere" in regions else ""
     if lines:
-        figure.legend(handles=lines, title=label, loc="outside lower right", ncols=2)
+        figure.legend(
+            handles=lines, title=label, loc="outside lower right", ncols=2, handlelength=3
+        )
     if patches:
         figure.legend(handles=patches, title=f"lobe{sides}", loc="outside lower left", ncols=3)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 
 from stillome.exceptions import InputError
-from stillome.plot.labels import motion_label, signed
+from stillome.plot.labels import motion_label
 from stillome.plot.motion_histogram import check_motion
 from stillome.plot.style import GREY, house_style
 from stillome.validation import check_features
@@ -211,4 +211,5 @@ def _correlation(scores: Floats, motion: Floats) -> str:
     """Write Pearson's r; a dash where one of both does not vary."""
     if len(scores) < 2 or np.ptp(scores) < 1e-12 or np.ptp(motion) == 0:
         return "–"
-    return signed(round(float(np.corrcoef(scores, motion)[0, 1]), 2))
+    r = round(float(np.corrcoef(scores, motion)[0, 1]), 2)
+    return f"{r:+.2f}".replace("-", "−") if r else "0.00"

@@ -70,11 +70,12 @@ def plot_edge_means(
     if any((matrix < 0).any() for matrix in panels.values()):
         raise InputError("means: a negative value; draw differences with plot_edge_differences.")
     largest = max(_largest(matrix) for matrix in panels.values()) or 1.0
-    # Below one fibre (or a thousandth of the largest value, where that is less) nothing is told.
-    threshold = min(1.0, largest / 1000)
+    # Below one fibre (or about a thousandth of the largest value, where that is less) the scale
+    # is linear.
+    threshold = min(1.0, 10.0 ** (np.floor(np.log10(largest)) - 3))
     norm = SymLogNorm(linthresh=threshold, vmin=0, vmax=largest, base=10)
-    powers = np.arange(np.log10(threshold), np.log10(largest) + 1e-9)
-    scale = _Scale(MEANS, norm, [0, *(10.0**powers)], "{:,.10g}".format, label)
+    powers = np.arange(round(np.log10(threshold)), np.floor(np.log10(largest)) + 1)
+    scale = _Scale(MEANS, norm, [0.0, *(10.0**powers)], "{:,.10g}".format, label)
     return _draw_panels(panels, regions, scale, panel_inches)
 
 
