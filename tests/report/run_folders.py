@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+
 from stillome.cohort import Cohort
 from stillome.edges import edges_to_matrices
 from stillome.evaluate import (
@@ -23,9 +24,9 @@ N_UNSEEN = 21
 _PERMUTATIONS = 120
 
 
-def small_cohort(n_subjects=70, n_regions=24, seed=0):
+def small_cohort(n_subjects=70, n_regions=20, seed=0):
     """Keep the first regions of both hemispheres; one subject's id tries to be a program."""
-    simulated = simulate_cohort(n_subjects, "thinning", n_traits=2, random_state=seed)
+    simulated = simulate_cohort(n_subjects, "thinning", n_traits=1, random_state=seed)
     cohort = simulated.cohort
     half = n_regions // 2
     kept = np.r_[0:half, 34 : 34 + n_regions - half]
@@ -206,13 +207,13 @@ def _write_slider(folder, cohort, model, motion):
 
 def _write_traits(folder, cohort, confound):
     found = compare_methods(
-        cohort, [OURS, BASELINE], confounds=[confound], cv=3, n_components=5, probe=False
+        cohort, [OURS, BASELINE], confounds=[confound], cv=2, n_components=5, probe=False
     )
     (folder / "comparison").mkdir()
     for name in ("folds", "summary", "tests"):
         write_table(folder / "comparison" / f"{name}.tsv", getattr(found, name))
     tables = [
-        predict_trait(cohort, trait, OURS, [confound], cv=3).assign(trait=trait)
+        predict_trait(cohort, trait, OURS, [confound], cv=2).assign(trait=trait)
         for trait in cohort.traits
     ]
     write_table(folder / "predictions.tsv", pd.concat(tables), index=True)

@@ -11,6 +11,7 @@ from stillome.plot.style import INK, house_style
 
 _LARGEST_SVG = 450_000
 _DPI = 150
+_PIXELS_PER_INCH = 115
 _NAMES = re.compile(r'(\bid="|\bhref="#|url\(#)')
 
 
@@ -37,8 +38,17 @@ def embed(figure: Figure, name: str, alt: str) -> Markup:
     # Ink and paper are those of the page, so that a figure is dark where the page is.
     svg = re.sub(rf"{INK}\b", "currentColor", svg, flags=re.I)
     svg = re.sub(r"#ffffff\b", "var(--paper)", svg, flags=re.I)
-    label = Markup('<svg role="img" aria-label="{}"').format(alt)
-    return Markup(svg.replace("<svg", label, 1))  # noqa: S704 - made here, from our own figure
+    # A matrix stays on white paper, for its colours were chosen for that.
+    look = "on-paper" if "<image" in svg else "on-page"
+    label = Markup('<svg role="img" class="{}" style="max-width: {:.0f}px" aria-label="{}"').format(
+        look, _width(figure), alt
+    )
+    return Markup(svg.replace("<svg", label, 1))
+
+
+def _width(figure: Figure) -> float:
+    """Return how wide a figure may become on the page, in CSS pixels."""
+    return float(figure.get_size_inches()[0] * _PIXELS_PER_INCH)
 
 
 def _as_png(figure: Figure, alt: str) -> Markup:
@@ -46,7 +56,6 @@ def _as_png(figure: Figure, alt: str) -> Markup:
     with house_style():
         figure.savefig(drawn, format="png", dpi=_DPI)
     data = base64.b64encode(drawn.getvalue()).decode()
-    width, height = figure.get_size_inches() * _DPI
-    return Markup('<img alt="{}" width="{:.0f}" height="{:.0f}" src="data:image/png;base64,{}">').format(
-        alt, width, height, data
-    )
+    return Markup(
+        '<img class="on-paper" style="max-width: {:.0f}px" alt="{}" src="data:image/png;base64,{}">'
+    ).format(_width(figure), alt, data)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from stillome.exceptions import InputError
-from stillome.plot.style import save_figure
+from stillome.plot.style import house_style, save_figure
 from stillome.report import drawings
 from stillome.report.embed import embed
 from stillome.report.results import Results
@@ -38,22 +38,45 @@ class Picture:
 
 PLANS = (
     Plan(
+        "motion_measures",
+        "data",
+        drawings.motion_measures,
+        "How the motion measures go together",
+        "Measures that correlate strongly tell the same story: removing one removes most of the "
+        "others. Subjects far out in one of them deserve a look.",
+    ),
+    Plan(
         "motion_effects",
         "motion",
         drawings.motion_effects,
         "What motion does to this cohort",
-        "A: edges that lose fibres (blue) or gain them (orange) in the subjects who moved most. "
-        "B: who belongs to these groups. C: fibres per subject, from those who moved least to "
-        "those who moved most; a flat line would mean no effect. D: correlation of every edge "
-        "with motion; without an effect of motion, the cloud would lie around zero.",
+        "A: edges that lose (blue) or gain (orange) in the subjects who moved most. B: who belongs "
+        "to these groups. C: totals per subject, from those who moved least to those who moved "
+        "most; a flat line would mean no effect. D: correlation of every edge with motion; without "
+        "an effect of motion, the cloud would lie around zero.",
+    ),
+    Plan(
+        "changed_edges",
+        "motion",
+        drawings.changed_edges,
+        "The edges that motion changes most",
+        "The fifteen largest differences between those who moved much and those who moved little, "
+        "with the regions they join, coloured by lobe.",
     ),
     Plan(
         "leakage_cohort",
         "removed",
         drawings.leakage_cohort,
-        "What probes read of motion from connectomes",
+        "What probes read of motion, in these subjects",
         "Each row is a probe that tries to predict motion in subjects it has not seen. Filled "
-        "markers read motion; open markers to the left of the grey band's end read none.",
+        "markers read motion; open ones do no better than chance, whose range is grey.",
+    ),
+    Plan(
+        "leakage_unseen",
+        "removed",
+        drawings.leakage_unseen,
+        "What probes read of motion, in people the model has not seen",
+        "The harder test: the model was fitted without these subjects. Filled markers read motion.",
     ),
     Plan(
         "group_differences",
@@ -64,11 +87,85 @@ PLANS = (
         "Sampling noise never vanishes entirely, even without any motion.",
     ),
     Plan(
+        "qcsc",
+        "removed",
+        drawings.qcsc,
+        "Correlation of every edge with motion, before and after",
+        "After adjusting, edges of every length should scatter around zero.",
+    ),
+    Plan(
+        "components",
+        "removed",
+        drawings.components,
+        "The main differences between people, coloured by motion",
+        "As scanned, motion runs through the cloud from one side to the other. After adjusting, "
+        "and in z, the colours should be mixed.",
+    ),
+    Plan(
+        "correction",
+        "kept",
+        drawings.correction,
+        "Who was corrected, and by how much",
+        "Those who moved much should be corrected more than those who hardly moved.",
+    ),
+    Plan(
         "edge_means",
         "kept",
         drawings.edge_means,
         "Mean connectome, before and after",
         "The pattern of the average connectome should be the same in both, only richer.",
+    ),
+    Plan(
+        "glass_brain",
+        "kept",
+        drawings.glass_brain,
+        "Where connections came back",
+        "The edges with the largest mean correction, at the centres of their regions.",
+    ),
+    Plan(
+        "subject",
+        "kept",
+        drawings.subject,
+        "The person who moved most, before and after",
+        "The hardest case of this cohort: the connectome should be fuller, and still be the same "
+        "person's.",
+    ),
+    Plan(
+        "traits",
+        "traits",
+        drawings.traits,
+        "Trait prediction by method",
+        "Mean, spread and range over folds. Bars that overlap widely do not differ.",
+    ),
+    Plan(
+        "trait_components",
+        "traits",
+        drawings.trait_components,
+        "The latents of those with the lowest and the highest trait",
+        "Where the two colours part, the first components of z tell the trait; prediction uses "
+        "all of z, not these three alone.",
+    ),
+    Plan(
+        "latent_units",
+        "diagnostics",
+        drawings.latent_units,
+        "Information in each latent unit",
+        "Units near zero say nothing about the person. If all were, z would look free of motion "
+        "because it is empty.",
+    ),
+    Plan(
+        "frontier",
+        "diagnostics",
+        drawings.frontier,
+        "What more invariance costs",
+        "Each point is one weight of invariance, tried on held-out subjects.",
+    ),
+    Plan(
+        "training",
+        "diagnostics",
+        drawings.training,
+        "The course of the training",
+        "Curves should have levelled off; shaded epochs are those in which the latent was empty.",
     ),
 )
 
@@ -98,7 +195,15 @@ def draw_figures(results: Results, folder: Path) -> tuple[list[Picture], dict[st
             continue
         if figure is None:
             continue
+        _settle(figure)
         save_figure(figure, folder / plan.name)
         html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
         pictures.append(Picture(plan.name, plan.section, plan.title, plan.caption, html))
     return pictures, left_out
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the figure out once: it is written three times, and laying out takes longest."""
+    with house_style():
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")

@@ -57,7 +57,9 @@ def _data(results: Results) -> str:
     maker = f", as written by {source['producer']}" if source.get("producer") else ""
     what = "fibre counts" if results.whole_counts else "connection weights"
     dropped = (
-        f" {things(len(results.dropped), 'subject')} could not be used." if len(results.dropped) else ""
+        f" {things(len(results.dropped), 'subject')} could not be used."
+        if len(results.dropped)
+        else ""
     )
     simulated = "simulated " if results.run.get("simulated") else ""
     return (
@@ -69,7 +71,7 @@ def _data(results: Results) -> str:
 def _adjusting(results: Results) -> str:
     names = [measure_label(name) for name in results.settings["confounds"]]
     levels = results.settings.get("reference") or []
-    at = f" at {listed([f'{float(level):g}' for level in levels])}" if levels else ""
+    at = f" (reference: {listed([f'{float(level):g}' for level in levels])})" if levels else ""
     keep = results.settings.get("keep") or []
     kept = f", keeping what goes with {listed([str(name) for name in keep])}" if keep else ""
     how = _HOW.get(results.method, f"Motion was removed with {method_name(results.method)}")
@@ -82,7 +84,9 @@ def _certificate(results: Results) -> str:
     if ours is None or raw is None:
         return ""
     level = float(results.certificate_notes.get("level", 0.05))
-    outcome = "no probe read" if ours.passed else f"{ours.n_reading} of {len(ours.table)} probes read"
+    outcome = (
+        "no probe read" if ours.passed else f"{ours.n_reading} of {len(ours.table)} probes read"
+    )
     rows = results.fidelity[results.fidelity["method"] == results.method]
     kept = ""
     if len(rows) and "strength_r" in rows:

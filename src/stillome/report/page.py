@@ -1,15 +1,17 @@
 """The page: every section's words and numbers put into the templates."""
 
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from stillome.evaluate.motion_effects import MotionEffects
 from stillome.exceptions import InputError
 from stillome.persistence import read_json
 from stillome.plot.labels import measure_label
-from stillome.report import sections
+from stillome.report import findings, sections
 from stillome.report.drawings import describe
 from stillome.report.figures import Picture
 from stillome.report.results import Results
@@ -77,12 +79,7 @@ def render(results: Results, pictures: list[Picture], left_out: dict[str, str]) 
 
 
 def _content(results: Results) -> dict[str, Any]:
-    try:
-        effects = describe(results)
-    except InputError as error:
-        effects, told = None, str(error)
-    else:
-        told = sections.motion_told(effects, results)
+    effects, told = _effects(results)
     flags = flag_counts(results)
     n_flagged = int((results.subjects["flags"].fillna("") != "").sum())
     return {
@@ -95,23 +92,32 @@ def _content(results: Results) -> dict[str, Any]:
         "dropped": sections.dropped(results),
         "motion_told": told,
         "changed_edges": sections.changed_edges(effects) if effects is not None else None,
-        "certificates": sections.certificate_tables(results),
-        "fidelity": sections.fidelity_table(results),
-        "traits": sections.trait_tables(results),
+        "certificates": findings.certificate_tables(results),
+        "fidelity": findings.fidelity_table(results),
+        "traits": findings.trait_tables(results),
         "flags": flags,
         "flags_told": f"{things(n_flagged, 'subject')} of {results.cohort.n_subjects:,} "
         f"{'carries' if n_flagged == 1 else 'carry'} a flag; look at these first.",
-        "diagnostics": sections.diagnostics(results),
+        "diagnostics": findings.diagnostics(results),
         "methods": sections.methods(results),
         "provenance": sections.provenance(results),
     }
 
 
+def _effects(results: Results) -> tuple[MotionEffects | None, str]:
+    """Return what motion did, and that in words; or why it cannot be said."""
+    try:
+        effects = describe(results)
+    except InputError as error:
+        return None, str(error)
+    return effects, sections.motion_told(effects, results)
+
+
 def _subtitle(results: Results) -> str:
     what = "simulated subjects" if results.run.get("simulated") else "subjects"
     return (
-        f"{results.cohort.n_subjects:,} {what}, {results.cohort.n_regions} regions; motion measured "
-        f"by {measure_label(results.confound)}, removed with {method_name(results.method)}"
+        f"{results.cohort.n_subjects:,} {what}, {results.cohort.n_regions} regions; motion "
+        f"measured by {measure_label(results.confound)}, removed with {method_name(results.method)}"
     )
 
 
@@ -120,12 +126,12 @@ def _slider(results: Results) -> dict[str, Any] | None:
     if data is None:
         return None
     levels = data["references"]
-    step = min((b - a for a, b in zip(levels, levels[1:], strict=False) if b > a), default=1.0)
+    step = min((b - a for a, b in pairwise(levels) if b > a), default=1.0)
     unit = results.confound.rpartition("_")[2]
     return data | {
         "measure": measure_label(results.confound),
         "unit": _UNITS.get(unit, ""),
-        "digits": next((d for d in range(6) if step >= 10.0**-d), 6) + 1,
+        "digits": next((d for d in range(6) if step >= 10.0**-d), 6),
         "things": "fibres" if results.whole_counts else "weight",
     }
 
@@ -135,7 +141,7 @@ def _joined(kind: str) -> Markup:
     folder = resources.files("stillome.report") / "templates" / kind
     parts = sorted((part for part in folder.iterdir()), key=lambda part: part.name)
     texts = [part.read_text(encoding="utf-8") for part in parts if part.name.endswith(f".{kind}")]
-    return Markup("\n".join(texts))  # noqa: S704 - our own files
+    return Markup("\n".join(texts))
 
 
 def _outlines() -> dict[str, Any]:

@@ -69,6 +69,8 @@ class Results:
     frontier, history, predictions : pandas.DataFrame or None
     comparison : dict of pandas.DataFrame
         ``folds``, ``summary`` and ``tests``; empty without traits.
+    whole_counts : bool
+        Whether connectomes hold whole numbers of streamlines, not weights.
     """
 
     folder: Path
@@ -89,6 +91,7 @@ class Results:
     diagnostics: dict[str, Any]
     comparison: dict[str, pd.DataFrame]
     predictions: pd.DataFrame | None
+    whole_counts: bool
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -109,11 +112,6 @@ class Results:
     def confound(self) -> str:
         """The first motion column, the one that groups and slider go by."""
         return str(self.settings["confounds"][0])
-
-    @property
-    def whole_counts(self) -> bool:
-        """Whether connectomes hold whole numbers of streamlines."""
-        return np.issubdtype(self.cohort.connectomes.dtype, np.integer)
 
 
 def read_results(run_folder: str | os.PathLike[str]) -> Results:
@@ -148,6 +146,7 @@ def read_results(run_folder: str | os.PathLike[str]) -> Results:
         slider=_read_slider(folder / "work" / "slider.npz", cohort.n_regions),
         diagnostics=read_json(diagnostics) if diagnostics.exists() else {},
         comparison=_read_comparison(folder / "comparison"),
+        whole_counts=all(bool((one == np.round(one)).all()) for one in cohort.connectomes),
     )
     for name in ("subjects", "latents", "graph_measures"):
         if list(getattr(results, name)[ID]) != list(cohort.subject_ids):
@@ -171,8 +170,13 @@ def _read_run(folder: Path) -> dict[str, Any]:
             "Update stillome."
         )
     settings = run.get("settings")
-    known = isinstance(settings, dict) and isinstance(settings.get("method"), str)
-    if not known or not isinstance(settings.get("confounds"), list) or not settings["confounds"]:
+    settings = settings if isinstance(settings, dict) else {}
+    confounds = settings.get("confounds")
+    if (
+        not isinstance(settings.get("method"), str)
+        or not isinstance(confounds, list)
+        or not confounds
+    ):
         raise FileError(f"{folder}: run.json does not say method and confounds; it is damaged.")
     return run
 

@@ -10,13 +10,13 @@ from stillome.report.results import Results
 from stillome.report.tables import ID
 
 _TITLES = {
-    "fibres_raw": "Fibres, as scanned",
+    "flags": "Flags",
+    "fibres_raw": "Fibres, scanned",
     "fibres_adjusted": "Fibres, adjusted",
     "change_percent": "Change (%)",
-    "zeros_raw": "Zeros, as scanned (%)",
+    "zeros_raw": "Zeros, scanned (%)",
     "zeros_adjusted": "Zeros, adjusted (%)",
     "correlation": "Same person r",
-    "flags": "Flags",
 }
 _DIGITS = {"change_percent": 1, "zeros_raw": 1, "zeros_adjusted": 1, "correlation": 3}
 
@@ -27,7 +27,9 @@ def subject_data(results: Results) -> dict[str, Any]:
     Numbers are rounded to what is shown; flags are lists of words.
     """
     table = results.subjects
-    names = [name for name in table.columns if name != ID]
+    first = [results.confound, *_TITLES]
+    names = [name for name in first if name in table]
+    names += [name for name in table.columns if name not in (*names, ID)]
     columns = [{"name": ID, "title": "Subject", "kind": "id", "digits": 0}]
     values: list[list[Any]] = [[str(subject) for subject in table[ID]]]
     for name in names:
@@ -43,7 +45,9 @@ def subject_data(results: Results) -> dict[str, Any]:
         else:
             kind, digits = "text", 0
             values.append([str(text) for text in column.fillna("")])
-        columns.append({"name": name, "title": _title(name, results), "kind": kind, "digits": digits})
+        columns.append(
+            {"name": name, "title": _title(name, results), "kind": kind, "digits": digits}
+        )
     return {"columns": columns, "values": values}
 
 

@@ -75,8 +75,8 @@ def judge(results: Results) -> Verdict:
         _enough(results),
     ]
     known = tuple(check for check in checks if check is not None)
-    order: tuple[State, ...] = ("bad", "caution", "good")
-    state = next((s for s in order if any(check.state == s for check in known)), "caution")
+    states = {check.state for check in known}
+    state: State = "bad" if "bad" in states else "good" if states == {"good"} else "caution"
     headline, advice = _WORDS[state]
     return Verdict(state, headline, advice, known)
 
@@ -99,9 +99,7 @@ def _motion_was_there(raw: Certificate | None) -> Check | None:
     )
 
 
-def _removed(
-    results: Results, features: str, name: str, raw: Certificate | None
-) -> Check | None:
+def _removed(results: Results, features: str, name: str, raw: Certificate | None) -> Check | None:
     found = certificate(results, "cohort", results.method, features)
     if found is None:
         return None

@@ -55,7 +55,12 @@ function niceTicks(largest, unit) {
   return ticks;
 }
 
-function drawScale(scale, canvas, ticks, whole) {
+function formatTick(value, signed) {
+  const shown = Number(value.toPrecision(2)).toLocaleString("en-US", { maximumSignificantDigits: 2 });
+  return (signed && value > 0 ? "+" : "") + shown.replace("-", "−");
+}
+
+function drawScale(scale, canvas, ticks) {
   canvas.width = 256;
   canvas.height = 1;
   const context = canvas.getContext("2d");
@@ -65,7 +70,7 @@ function drawScale(scale, canvas, ticks, whole) {
   ticks.replaceChildren(...scale.ticks.map((tick) => {
     const mark = document.createElement("span");
     mark.style.left = `${100 * Math.min(1, Math.max(0, scale.position(tick)))}%`;
-    mark.textContent = scale.signed ? formatSigned(tick, whole) : formatAmount(tick, whole);
+    mark.textContent = formatTick(tick, scale.signed);
     return mark;
   }));
 }

@@ -28,7 +28,7 @@ class CircleView {
   }
 
   show(state) {
-    const { context, width, height } = sharpCanvas(this.canvas, 0.8);
+    const { context, width, height } = sharpCanvas(this.canvas, this.canvas.clientWidth < 420 ? 0.85 : 0.68);
     const { regions } = this.slider;
     const [cx, cy] = [width / 2, height / 2];
     const radius = Math.max(40, Math.min(height / 2 - 14, width / 2 - Math.min(130, width * 0.24)));

@@ -26,7 +26,8 @@ class BrainView {
   show(state) {
     const widths = this.boxes.map((box) => box.right - box.left);
     const heights = this.boxes.map((box) => box.high - box.low);
-    const total = sum(widths);
+    const gap = 0.03 * sum(widths);
+    const total = sum(widths) + 2 * gap;
     const title = 18;
     const ratio = Math.max(...heights) / total + title / Math.max(this.canvas.clientWidth, 1);
     const { context, width } = sharpCanvas(this.canvas, ratio);
@@ -39,7 +40,7 @@ class BrainView {
       this.outline(context, view, at);
       this.network(context, view, at, state);
       this.label(context, view, left, widths[k] * scale, top + heights[k] * scale);
-      left += widths[k] * scale;
+      left += (widths[k] + gap) * scale;
     });
   }
 

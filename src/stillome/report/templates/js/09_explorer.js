@@ -34,6 +34,13 @@ function startExplorer(slider, outlines) {
     return found;
   }
 
+  function emptied(scan, shown) {
+    // The mean of a group is hardly ever zero: only a person has edges without fibres.
+    if (chosen.key < slider.groups) return "";
+    return `; edges without any: ${formatNumber(100 * zeroShare(scan), 1)} % → `
+      + `${formatNumber(100 * zeroShare(shown), 1)} %`;
+  }
+
   function tell({ scan, shown }) {
     const unit = slider.unit ? ` ${slider.unit}` : "";
     const digits = slider.digits;
@@ -47,14 +54,13 @@ function startExplorer(slider, outlines) {
     find("told").textContent = `${slider.keys[chosen.key]}, scanned at `
       + `${motion === null ? "unknown motion" : `${formatNumber(motion, digits)}${unit}`}: `
       + `${amount(before)} ${slider.things} in the scan, ${amount(after)} at a motion of ${level} `
-      + `(${formatSigned(Math.round(10 * change) / 10, false)} %); edges without any: `
-      + `${formatNumber(100 * zeroShare(scan), 1)} % → ${formatNumber(100 * zeroShare(shown), 1)} %.`;
+      + `(${change > 0 ? "+" : ""}${formatNumber(change, 1)} %)${emptied(scan, shown)}.`;
   }
 
   function draw() {
     const now = state();
     views.forEach((view) => view.show(now));
-    drawScale(now.scale, find("scale"), find("ticks"), slider.whole);
+    drawScale(now.scale, find("scale"), find("ticks"));
     tell(now);
     find("matrix-title").textContent = chosen.mode === "change"
       ? "Change of every edge against the scan" : "Above the diagonal: adjusted; below: as scanned";

@@ -1,0 +1,75 @@
+"""One run, one report and one browser for all tests of the report."""
+
+import os
+import shutil
+import tempfile
+import time
+
+import pytest
+from report.run_folders import small_cohort, write_run
+from selenium import webdriver
+from stillome.report import read_results, write_report
+
+REQUIRED = "STILLOME_REQUIRE_BROWSER"
+_OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory):
+    """A finished run with its report; made once, also where several workers need it."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder, done = base / "finished-run", base / "finished-run.done"
+    try:
+        (base / "finished-run.lock").mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + 240
+        while not done.exists():
+            assert time.monotonic() < deadline, "the other worker has not finished the run"
+            time.sleep(0.2)
+        return folder
+    cohort, truth = small_cohort()
+    write_run(folder, cohort, truth)
+    write_report(folder)
+    done.touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def results(run_folder):
+    return read_results(run_folder)
+
+
+@pytest.fixture
+def copied_run(run_folder, tmp_path):
+    """A copy of the run that may be damaged."""
+    return shutil.copytree(run_folder, tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    driver = shutil.which("chromedriver")
+    if program is None or driver is None:
+        if os.environ.get(REQUIRED):
+            pytest.fail("no Chromium with its driver, and here they must be; run `make browser`")
+        pytest.skip("no Chromium with its driver on this machine; `make browser` installs them")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    profile = tempfile.mkdtemp(prefix="stillome-browser-")
+    for option in (*_OPTIONS, f"--user-data-dir={profile}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chromium = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield chromium
+    chromium.quit()
+    shutil.rmtree(profile, ignore_errors=True)
