@@ -1,47 +1,20 @@
-import json
 import os
-import signal
+import re
 import subprocess
 import sys
-import time
+import warnings
 from importlib.metadata import version
 
-import matplotlib.image
-import pandas as pd
 import pytest
 
-from interruptible import start
 from stillome.cli import main
-from stillome.cli.app import app
-from stillome.exceptions import StillomeWarning
-
-RESULTS = {
-    "changed_edges.tsv",
-    "demo.json",
-    "fibre_totals.tsv",
-    "motion_effects.pdf",
-    "motion_effects.png",
-    "qcsc.tsv",
-}
+from stillome.cli.app import VERBS, app
+from stillome.exceptions import InputError, StillomeWarning
 
 
 @pytest.fixture(autouse=True)
 def the_hook_comes_back(monkeypatch):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """The results of one demo, as a user's process writes them."""
-    folder = tmp_path_factory.mktemp("demo") / "results"
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "stillome", "demo", "--out", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return folder, result
 
 
 def test_version(capsys):
@@ -52,7 +25,8 @@ def test_version(capsys):
 def test_help_names_every_verb(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert "demo" in text
+    for verb in VERBS:
+        assert re.search(rf"^  {verb.__name__} ", text, flags=re.M)
     assert "\x1b" not in text
 
 
@@ -67,48 +41,9 @@ def test_every_verb_explains_itself_and_its_options(capsys):
     for command in app.registered_commands:
         name = command.name or command.callback.__name__
         assert main([name, "--help"]) == 0
-        shown = " ".join(capsys.readouterr().out.split())  # however wide the terminal
+        # However wide the terminal, and wherever it breaks "motion-free".
+        shown = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
         assert command.callback.__doc__.splitlines()[0] in shown
-
-
-def test_the_demo_says_what_it_found_and_where_it_is(finished):
-    folder, result = finished
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""  # no progress bar where nobody looks
-    assert "\x1b" not in result.stdout
-    for part in ("decile", "ctx-lh-", "QC–SC", "of the fibres are lost", str(folder)):
-        assert part in result.stdout
-    assert {path.name for path in folder.iterdir()} == RESULTS
-
-
-def test_the_numbers_of_the_demo_are_tables_and_motion_costs_fibres(finished):
-    folder, _ = finished
-    totals = pd.read_csv(folder / "fibre_totals.tsv", sep="\t")
-    assert totals["n_subjects"].sum() == 400
-    assert totals["fibres_mean"].iloc[-1] < 0.9 * totals["fibres_mean"].iloc[0]
-    edges = pd.read_csv(folder / "qcsc.tsv", sep="\t", na_values="n/a")
-    assert len(edges) == 2278
-    assert edges["correlation"].median() < 0
-    assert len(pd.read_csv(folder / "changed_edges.tsv", sep="\t")) == 10
-    assert json.loads((folder / "demo.json").read_text())["seed"] == 0
-
-
-def test_the_figure_of_the_demo_is_a_picture(finished):
-    folder, _ = finished
-    picture = matplotlib.image.imread(folder / "motion_effects.png")
-    assert picture.shape[:2] == (1400, 2200)
-    assert picture[..., :3].std() > 0.1
-    assert (folder / "motion_effects.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_the_same_seed_gives_the_same_bits_and_another_one_others(finished, tmp_path, capsys):
-    folder, _ = finished
-    assert main(["demo", "--out", str(tmp_path / "a"), "--quiet"]) == 0
-    assert capsys.readouterr() == (f"{tmp_path / 'a'}\n", "")
-    for name in RESULTS:
-        assert (tmp_path / "a" / name).read_bytes() == (folder / name).read_bytes(), name
-    assert main(["demo", "--out", str(tmp_path / "a"), "--seed", "1", "--overwrite"]) == 0
-    assert (tmp_path / "a" / "qcsc.tsv").read_bytes() != (folder / "qcsc.tsv").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +51,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(finished, tmp_
     [
         (["demo", "--out", "{existing}"], "exists already"),
         (["demo", "--out", "{existing}", "--overwrite"], "holds other things"),
-        (["demo", "--out", "{locked}"], "cannot be written"),
+        (["demo", "--out", "{locked}"], "is a file"),
         (["demo", "--out", "{existing}/mine.txt", "--overwrite"], "is a file"),
         (["demo", "--out", ""], "exists already"),
         (["demo", "--seed", "-1"], "seed"),
@@ -162,35 +97,60 @@ def test_our_mistake_says_where_to_report_it():
     assert not os.path.exists("never")  # noqa: PTH110
 
 
-def test_ctrl_c_ends_cleanly(tmp_path):
-    process = start(
-        *(sys.executable, "-m", "stillome", "demo", "--out", str(tmp_path / "results")),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    assert "Stopped" in err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_our_warnings_are_one_sentence(monkeypatch, capsys):
-    import warnings
+    import stillome.io.inspection as room
 
-    import stillome.evaluate.motion_effects as room
-
-    def warn(*_):
+    def warn(*_, **__):
         warnings.warn("Only 3 subjects moved.", StillomeWarning, stacklevel=1)
-        raise room.InputError("Enough.")
+        raise InputError("Enough.")
 
-    monkeypatch.setattr(room, "describe_motion_effects", warn)
+    monkeypatch.setattr(room, "inspect_path", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        assert main(["demo", "--out", "never"]) == 2
+        assert main(["inspect", "anything"]) == 2
     assert capsys.readouterr().err == "Note: Only 3 subjects moved.\nEnough.\n"
+
+
+def test_a_reader_who_has_had_enough_is_no_mistake():
+    command = f"{sys.executable} -m stillome run --help | true; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert result.returncode == 0
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("shell", "shown"), [("bash", "complete -o"), ("zsh", "#compdef stillome")]
+)
+def test_shells_complete_verbs_and_options(shell, shown):
+    def complete(**words):
+        return subprocess.run(
+            [f"{os.path.dirname(sys.executable)}/stillome"],  # noqa: PTH120
+            env=os.environ | {"_STILLOME_COMPLETE": words.pop("ask")} | words,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    assert shown in complete(ask=f"source_{shell}").stdout
+    if shell == "bash":
+        answer = complete(ask="complete_bash", COMP_WORDS="stillome ins", COMP_CWORD="1")
+        assert answer.stdout.split() == ["inspect"]
+        answer = complete(ask="complete_bash", COMP_WORDS="stillome run --ref", COMP_CWORD="2")
+        assert answer.stdout.split() == ["--reference"]
+
+
+def test_the_library_logs_where_asked(tmp_path, caplog, capsys):
+    import logging
+
+    table = tmp_path / "motion.tsv"
+    table.write_text("participant_id\trms_mm\n01\t0.1\n02\t0.4\n")
+    logger = logging.getLogger("stillome")
+    before = logger.handlers, logger.level
+    try:
+        assert main(["-v", "motion", str(table), "--out", str(tmp_path / "a.tsv")]) == 0
+        assert "rms_mm: as given in the table" in capsys.readouterr().err
+    finally:
+        logger.handlers, logger.level = before

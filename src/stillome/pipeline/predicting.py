@@ -1,6 +1,5 @@
 """Traits of people whom the model never saw, by the method and by its baselines."""
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -10,7 +9,6 @@ from stillome.evaluate.compare import compare_methods
 from stillome.evaluate.folds import Fold, make_folds
 from stillome.evaluate.prediction import fit_fold
 from stillome.evaluate.study import Study
-from stillome.exceptions import StillomeWarning
 from stillome.io.writers import write_described_table
 from stillome.models.base import ConnectomeMethod
 from stillome.pipeline.parallel import run_jobs
@@ -39,8 +37,6 @@ def compare_step(work: Work) -> None:
         random_state=settings.seed,
         progress=work.progress,
     )
-    for note in dict.fromkeys(note for note in result.folds["note"] if note):
-        warnings.warn(note, StillomeWarning, stacklevel=2)
     # How long it took is not the same twice.
     tables = {
         "folds": result.folds.drop(columns="seconds"),

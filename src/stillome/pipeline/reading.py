@@ -22,6 +22,7 @@ from stillome.io.record import ConnectomeData, Source
 from stillome.io.tables import read_traits
 from stillome.io.writers import DESCRIPTION, provenance, write_dataset_description
 from stillome.persistence import written_aside
+from stillome.pipeline.checks import check_cohort
 from stillome.pipeline.settings import RunSettings, command_line, to_json
 from stillome.pipeline.work import FORMAT, FORMAT_VERSION, HEADER, Work
 
@@ -37,7 +38,6 @@ CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
     ("outliers_percent",),
     ("n_outlier_slices",),
 )
-MIN_SUBJECTS = 20  # what the certificate needs
 
 
 class Inputs(NamedTuple):
@@ -71,15 +71,29 @@ def read_inputs(settings: RunSettings) -> Inputs:
     motion = read_motion(settings.motion, session=settings.session)
     columns = [*settings.trait, *settings.keep]
     columns += [settings.group] if settings.group and settings.group not in columns else []
-    traits = (
-        read_traits(settings.traits, columns=columns, session=settings.session)
-        if settings.traits
-        else None
-    )
+    traits = None
+    if settings.traits:
+        traits = read_traits(settings.traits, columns=columns, session=settings.session)
+    if settings.subjects:
+        # Whoever was not asked for is not missing.
+        motion = motion[motion.index.isin(data.subject_ids)]
+        traits = None if traits is None else traits[traits.index.isin(data.subject_ids)]
     dropped = join_subjects(data.subject_ids, motion, traits).dropped
-    cohort = read_cohort(
-        data, motion=motion, traits=traits, lengths=settings.lengths, labels=settings.labels
-    )
+    with warnings.catch_warnings():
+        # It would say how to list those who were left out, which is done here.
+        warnings.simplefilter("ignore", StillomeWarning)
+        cohort = read_cohort(
+            data, motion=motion, traits=traits, lengths=settings.lengths, labels=settings.labels
+        )
+    if len(dropped):
+        reasons = dropped["reason"].value_counts().items()
+        said = ", ".join(f"{count} with {reason}" for reason, count in reasons)
+        warnings.warn(
+            f"{len(dropped)} subjects were left out ({said}); dropped.tsv lists them. "
+            f"{cohort.n_subjects} are kept.",
+            StillomeWarning,
+            stacklevel=2,
+        )
     settings = replace(settings, confounds=choose_confounds(cohort.motion, settings.confounds))
     check_cohort(cohort, settings)
     return Inputs(
@@ -132,52 +146,6 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
         f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
         "Name the ones to remove with --confound."
     )
-
-
-def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
-    """Refuse cohorts of which nothing could be learned, before any work is done.
-
-    Raises
-    ------
-    InputError
-    """
-    n_confounds = len(settings.confounds)
-    motion = cohort.motion[list(settings.confounds)].to_numpy(dtype=np.float64, na_value=np.nan)
-    n_known = int(np.isfinite(motion).all(axis=1).sum())
-    if n_known < MIN_SUBJECTS:
-        subjects = "1 subject has" if n_known == 1 else f"{n_known} subjects have"
-        raise InputError(
-            f"{subjects} connectome, motion and traits; a run needs at least {MIN_SUBJECTS}."
-        )
-    if len(settings.reference) not in (1, n_confounds) or (
-        len(settings.reference) < n_confounds and settings.reference != (0.0,)
-    ):
-        raise InputError(
-            f"reference: {len(settings.reference)} value(s) for {n_confounds} confounds "
-            f"({', '.join(settings.confounds)}). Give one each."
-        )
-    for name in (*settings.trait, *settings.keep):
-        _check_trait(cohort.traits[name], kept=name in settings.keep)
-    if settings.group is not None and cohort.traits[settings.group].isna().any():
-        raise InputError(
-            f"{settings.group}: the group of a subject is missing; give it one of its own."
-        )
-
-
-def _check_trait(column: "pd.Series[Any]", *, kept: bool) -> None:
-    name = column.name
-    if not pd.api.types.is_numeric_dtype(column):
-        raise InputError(f"trait {name!r} holds text, not numbers. Code it as numbers first.")
-    known = column.dropna()
-    if known.empty:
-        raise InputError(f"trait {name!r} holds no value for any of the subjects. Leave it out.")
-    if known.nunique() < 2:
-        raise InputError(f"trait {name!r} is {known.iloc[0]:g} for everybody. Leave it out.")
-    if kept and len(known) < len(column):
-        raise InputError(
-            f"{name!r} is missing for {len(column) - len(known)} subjects; what is kept must be "
-            "known for all. Leave them out of the table."
-        )
 
 
 def write_inputs(inputs: Inputs, out: Path) -> None:

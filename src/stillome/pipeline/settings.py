@@ -129,6 +129,10 @@ class RunSettings:
             raise InputError(f"seed={self.seed!r}; expected a whole number of at least 0.")
         if not self.reference or not np.isfinite(self.reference).all():
             raise InputError(f"reference={self.reference!r}; expected finite numbers.")
+        weight = self.invariance_weight
+        known = weight is None or weight == "auto"
+        if not known and not (isinstance(weight, float | int) and 0 <= weight <= 1):
+            raise InputError(f"invariance_weight={weight!r}; expected 0 to 1, or 'auto'.")
         if self.form not in ("relmat", "same"):
             raise InputError(f"format={self.form!r}; expected 'relmat' or 'same'.")
 

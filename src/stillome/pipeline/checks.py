@@ -1,0 +1,58 @@
+"""Whether anything can be learned of a cohort, judged before any work is done."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stillome.cohort import Cohort
+from stillome.exceptions import InputError
+from stillome.pipeline.settings import RunSettings
+
+MIN_SUBJECTS = 20  # what the certificate needs
+
+
+def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
+    """Refuse cohorts of which nothing could be learned, before any work is done.
+
+    Raises
+    ------
+    InputError
+    """
+    n_confounds = len(settings.confounds)
+    motion = cohort.motion[list(settings.confounds)].to_numpy(dtype=np.float64, na_value=np.nan)
+    n_known = int(np.isfinite(motion).all(axis=1).sum())
+    if n_known < MIN_SUBJECTS:
+        subjects = "1 subject has" if n_known == 1 else f"{n_known} subjects have"
+        raise InputError(
+            f"{subjects} connectome, motion and traits; a run needs at least {MIN_SUBJECTS}."
+        )
+    if len(settings.reference) not in (1, n_confounds) or (
+        len(settings.reference) < n_confounds and settings.reference != (0.0,)
+    ):
+        raise InputError(
+            f"reference: {len(settings.reference)} value(s) for {n_confounds} confounds "
+            f"({', '.join(settings.confounds)}). Give one each."
+        )
+    for name in (*settings.trait, *settings.keep):
+        _check_trait(cohort.traits[name], kept=name in settings.keep)
+    if settings.group is not None and cohort.traits[settings.group].isna().any():
+        raise InputError(
+            f"{settings.group}: the group of a subject is missing; give it one of its own."
+        )
+
+
+def _check_trait(column: "pd.Series[Any]", *, kept: bool) -> None:
+    name = column.name
+    if not pd.api.types.is_numeric_dtype(column):
+        raise InputError(f"trait {name!r} holds text, not numbers. Code it as numbers first.")
+    known = column.dropna()
+    if known.empty:
+        raise InputError(f"trait {name!r} holds no value for any of the subjects. Leave it out.")
+    if known.nunique() < 2:
+        raise InputError(f"trait {name!r} is {known.iloc[0]:g} for everybody. Leave it out.")
+    if kept and len(known) < len(column):
+        raise InputError(
+            f"{name!r} is missing for {len(column) - len(known)} subjects; what is kept must be "
+            "known for all. Leave them out of the table."
+        )

@@ -1,0 +1,206 @@
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from interruptible import start
+from small_study import contents, small_cohort, write_study
+from stillome.cli import demo, main
+from stillome.io import read_connectomes
+from stillome.io.cohort_files import write_cohort
+from stillome.pipeline import command_line
+
+
+@pytest.fixture(autouse=True)
+def the_hook_comes_back(monkeypatch):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+
+
+def stillome(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "stillome", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One run as a user's process makes it, with its report."""
+    place = tmp_path_factory.mktemp("run")
+    settings = write_study(place / "study", 40, trait=("reading",))
+    command = command_line(settings, place / "out")
+    return place / "out", command, stillome(*shlex.split(command)[1:], "--jobs", 1)
+
+
+def test_a_run_says_what_it_found_and_where_the_report_is(finished):
+    out, _, result = finished
+    assert result.returncode == 0, result.stderr
+    assert "raw connectomes" in result.stdout and "from z" in result.stdout
+    assert "reading of people not seen" in result.stdout
+    assert str(out / "report.html") in result.stdout
+    assert (out / "report.html").is_file()
+    assert "\x1b" not in result.stdout and "it/s" not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_command_in_the_results_is_the_one_that_made_them(finished, capsys):
+    out, command, _ = finished
+    told = json.loads((out / "run.json").read_text())["command"]
+    assert told == command
+    before = contents(out)
+    assert main([*shlex.split(told)[1:], "--resume", "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
+    assert contents(out) == before
+
+
+def test_ctrl_c_says_how_to_continue_and_that_works(tmp_path):
+    settings = write_study(tmp_path / "study", 24, trait=(), traits=(), baselines=())
+    out = tmp_path / "out"
+    words = shlex.split(command_line(settings, out))[1:]
+    process = start(
+        *(sys.executable, "-m", "stillome", *words, "--jobs", "1", "--no-report"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (out / "work" / "cohort").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "Stopped; nothing was left half-written. Continue with: stillome run" in err
+    assert not list(out.rglob(".stillome-*"))
+    told = err.split("Continue with: ")[1].strip()
+    assert told.endswith("--no-report --resume")
+    assert main(shlex.split(told)[1:]) == 0
+    assert (out / "subjects.tsv").is_file()
+
+
+def without(words, option):
+    place = words.index(option)
+    return words[:place] + words[place + 2 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda words, _: without(words, "--motion"), "--motion"),
+        (lambda words, _: [*words, "--motoin", "x"], "--motoin"),
+        (lambda words, _: [*words, "--method", "magic"], "no method 'magic'"),
+        (lambda words, _: [*words, "--baseline", "magic"], "no method 'magic'"),
+        (lambda words, _: [*words, "--connectomes", "missing.csv"], "missing.csv"),
+        (lambda words, _: [*words, "--motion", "missing"], "missing"),
+        (lambda words, _: [*words, "--traits", "missing.tsv"], "missing.tsv"),
+        (lambda words, _: [*words, "--labels", "missing.txt"], "missing.txt"),
+        (lambda words, _: [*words, "--truth", "missing"], "missing"),
+        (lambda words, _: [*words, "--trait", "raeding"], "raeding"),
+        (lambda words, _: [*words, "--trait", "empty"], "'empty' holds no value"),
+        (lambda words, _: [*words, "--trait", "sex"], "'sex' holds text"),
+        (lambda words, _: [*words, "--keep", "colour"], "colour"),
+        (lambda words, _: [*words, "--confound", "fd_mm"], "no column 'fd_mm'"),
+        (lambda words, _: [*words, "--reference", "low"], "'--reference'"),
+        (lambda words, _: [*words, "--reference", "nan"], "finite"),
+        (lambda words, _: [*words, "--reference", "0", "--reference", "1"], "2 value(s)"),
+        (lambda words, _: [*words, "--invariance-weight", "half"], "half"),
+        (lambda words, _: [*words, "--seed", "-1"], "seed"),
+        (lambda words, _: [*words, "--jobs", "0"], "jobs"),
+        (lambda words, _: [*words, "--format", "xlsx"], "xlsx"),
+        (lambda words, _: [*words, "--subject", "000"], "1 subject has"),
+        (lambda words, _: [*words, "--subject", "000", "--subject", "001"], "2 subjects have"),
+        (lambda words, _: [*words, "--subject", "nobody"], "nobody"),
+        (lambda words, place: [*words, "--out", place], "exists already"),
+        (lambda words, place: [*words, "--out", place, "--overwrite"], "holds other things"),
+        (lambda words, place: [*words, "--out", place, "--resume"], "exists already"),
+        (lambda words, place: [*words, "--out", f"{place}/motion.tsv/x"], "is a file"),
+        (lambda words, place: [*words, "--out", f"{place}/connectomes/x"], "lies in"),
+    ],
+)
+def test_the_users_mistake_is_one_sentence_and_exit_code_2(change, says, tmp_path, capsys):
+    settings = write_study(tmp_path / "study", 24, trait=("reading",))
+    words = shlex.split(command_line(settings, tmp_path / "out"))[1:]
+    assert main(change(words, str(tmp_path / "study"))) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert err.count("\n") == 1 and "Traceback" not in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_locked_folder_is_one_sentence(tmp_path, capsys):
+    settings = write_study(tmp_path / "study", 24)
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert main(shlex.split(command_line(settings, tmp_path / "locked" / "out"))[1:]) == 2
+    assert "may write" in capsys.readouterr().err
+
+
+def test_the_demo_is_a_run_on_files_written_beside_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "N_SUBJECTS", 40)
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "1"]) == 0
+    said, notes = capsys.readouterr()
+    assert f"stillome run --connectomes {tmp_path / 'demo-input' / 'connectomes'}" in said
+    assert "match the motion-free ones" in said
+    assert notes == ""
+    header = json.loads((out / "run.json").read_text())
+    assert header["simulated"] and header["settings"]["seed"] == 1
+    given = read_connectomes(tmp_path / "demo-input" / "connectomes")
+    assert given.n_subjects == 40
+    totals = pd.read_csv(out / "motion_effects" / "fibre_totals.tsv", sep="\t")
+    assert totals["fibres_mean"].iloc[-1] < totals["fibres_mean"].iloc[0]
+    assert main(["demo", "--out", str(out), "--seed", "1"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+class Derivatives:
+    """What QSIRecon and eddy leave of 30 people, in one folder."""
+
+    def __init__(self, place: Path) -> None:
+        cohort = small_cohort(30)
+        self.folder = place / "derivatives"
+        write_cohort(self.folder, cohort, form="relmat")
+        (self.folder / "motion.tsv").unlink()
+        for subject, moved in zip(cohort.subject_ids, cohort.motion["rms_mm"], strict=True):
+            folder = self.folder / "connectomes" / subject / "dwi"
+            rows = "\n".join(f"0  {moved}" for _ in range(4))
+            (folder / f"{subject}_dwi.eddy_movement_rms").write_text(rows + "\n")
+
+
+def test_a_bids_app_fits_the_group_and_applies_to_participants(tmp_path, capsys):
+    found, out = Derivatives(tmp_path), tmp_path / "out"
+    words = ["bids", str(found.folder / "connectomes"), str(out)]
+    assert main([*words, "participant"]) == 2
+    assert "level group first" in capsys.readouterr().err
+    group = ["group", "--trait", "reading", "--no-report", "--n-procs", "1"]
+    assert main([*words, *group, "--skip-bids-validation"]) == 0
+    assert str(out / "adjusted") in capsys.readouterr().out
+    assert main([*words, "participant", "--participant-label", "sub-004"]) == 0
+    assert capsys.readouterr().out == f"{out / 'sub-004'}\n"
+    ids = {"dtype": {"participant_id": str}, "index_col": "participant_id", "sep": "\t"}
+    own = out / "sub-004" / "dwi" / "sub-004_desc-stillome_latents.tsv"
+    latents = pd.read_csv(out / "latents.tsv", **ids)
+    assert np.allclose(pd.read_csv(own, **ids), latents.loc[["004"]], atol=1e-5)
+    assert (out / "sub-004" / "dwi" / "sub-004_desc-stillome_predictions.tsv").is_file()
+    adjusted = read_connectomes(out / "sub-004").connectomes
+    position = list(latents.index).index("004")
+    assert (adjusted[0] == read_connectomes(out / "adjusted").connectomes[position]).all()
+    assert main([*words, "participant", "--participant-label", "004"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main([*words, "participant", "--participant-label", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err
+    assert main([*words, "group", "--trait", "raeding", "--overwrite"]) == 2
+    assert main([*words, "dance"]) == 2
