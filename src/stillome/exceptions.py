@@ -3,8 +3,6 @@
 Every message is a sentence that says what is wrong, where, and what to do about it.
 """
 
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
-
 
 class StillomeError(Exception):
     """Anything stillome knows to be wrong; the command line answers it with exit code 2."""
@@ -26,8 +24,8 @@ class FitError(StillomeError, RuntimeError):
     """A model could not be fitted to data that are valid in themselves."""
 
 
-class NotFittedError(StillomeError, SklearnNotFittedError):
-    """A fitted model was needed; call ``fit`` first."""
+class NotFittedError(StillomeError, ValueError, AttributeError):
+    """A fitted model was needed; call ``fit`` first. Methods raise scikit-learn's as well."""
 
 
 class StillomeWarning(UserWarning):

@@ -21,6 +21,10 @@ from stillome.validation import (
 )
 
 
+class UnfittedError(NotFittedError, SklearnNotFittedError):
+    """Ours and scikit-learn's at once; the exceptions themselves do not load scikit-learn."""
+
+
 class TrainingData(NamedTuple):
     """What `fit` was given, judged and in one shape."""
 
@@ -155,7 +159,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         try:
             check_is_fitted(self, "n_regions_")
         except SklearnNotFittedError as error:
-            raise NotFittedError(
+            raise UnfittedError(
                 f"This {type(self).__name__} is not fitted yet. Call fit first."
             ) from error
 
