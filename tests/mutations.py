@@ -3,10 +3,18 @@
 import gzip
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 Mutation = Callable[[bytes, np.random.Generator], bytes]
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    """Replace a file's content in place; ext4 flushes to disk what is emptied and written anew."""
+    with path.open("r+b") as stream:
+        stream.write(data)
+        stream.truncate()
 
 
 def truncate(data: bytes, generator: np.random.Generator) -> bytes:

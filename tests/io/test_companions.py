@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from connectome_files import IDS, NAMES, TRUTH
-from mutations import MUTATIONS
+from mutations import MUTATIONS, rewrite
 from stillome.cohort import Cohort
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.inspection import inspect_path
@@ -131,7 +131,7 @@ def test_damage_is_described_or_refused(name: str, tmp_path: Path) -> None:
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     for _ in range(N_MUTATIONS):
         mutate = MUTATIONS[int(generator.integers(0, len(MUTATIONS)))]
-        path.write_bytes(mutate(whole, generator))
+        rewrite(path, mutate(whole, generator))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:

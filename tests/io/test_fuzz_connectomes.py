@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from connectome_files import SAMPLES
-from mutations import MUTATIONS
+from mutations import MUTATIONS, rewrite
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.io.connectomes import read_connectomes
 
@@ -58,7 +58,7 @@ def test_damaged_files_are_refused_or_read_soundly(name: str, tmp_path: Path) ->
     for _ in range(N_MUTATIONS):
         mutate = MUTATIONS[int(generator.integers(0, len(MUTATIONS)))]
         which = int(generator.integers(0, len(files)))
-        files[which].write_bytes(mutate(originals[which], generator))
+        rewrite(files[which], mutate(originals[which], generator))
         started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StillomeWarning)
@@ -71,7 +71,7 @@ def test_damaged_files_are_refused_or_read_soundly(name: str, tmp_path: Path) ->
                 answered += 1
                 assert sound(data)
         assert time.process_time() - started < SECONDS
-        files[which].write_bytes(originals[which])
+        rewrite(files[which], originals[which])
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert grown < MEBIBYTES
     assert refused > N_MUTATIONS // 10

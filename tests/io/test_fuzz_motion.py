@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import motion_samples as samples
+from mutations import rewrite
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.io import fsl
 from stillome.io.abcd import read_abcd_motion
@@ -148,7 +149,7 @@ def test_damaged_files(tmp_path, name):
     refused = 0
     for number in range(N_MUTATIONS):
         damaged = mutated(whole, rng)
-        path.write_bytes(damaged)
+        rewrite(path, damaged)
         started = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StillomeWarning)
