@@ -10,8 +10,9 @@ import typer
 import motion_samples as samples
 from stillome.cli.motion import motion
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.io.motion import MEASURES, read_motion
+from stillome.io.motion import read_motion
 from stillome.io.motion_files import SUMMARY_COLUMNS
+from stillome.io.motion_measures import MEASURES
 from stillome.io.motion_table import write_motion
 from stillome.motion import framewise_displacement, rigid_displacements
 
@@ -161,6 +162,24 @@ def test_abcd_tables_and_image_quality(tmp_path):
         "rotation_rad": "abcd",
         "fd_mm": "image_qc",
     }
+
+
+def test_a_subject_of_whom_only_the_reference_is_known_has_missing_motion(tmp_path):
+    samples.write(tmp_path / "sub-1/e.eddy_movement_rms", "0 0\nnan nan\nnan nan\n")
+    samples.write(tmp_path / "sub-1/e.eddy_parameters", "0 0 0 0 0 0\nnan nan nan nan nan nan\n")
+    samples.write(tmp_path / "sub-1/x_abs.rms", "0\nnan\n")
+    samples.write(tmp_path / "sub-2/e.eddy_movement_rms", "0 0\n0.4 0.4\nnan nan\n")
+    table = read_motion(tmp_path)
+    assert table.loc["1"].isna().all()
+    assert table.loc["2", ["rms_mm", "rms_absolute_mm"]].tolist() == pytest.approx([0.4, 0.2])
+
+
+def test_mcflirt_gives_both_displacements(tmp_path):
+    samples.write(tmp_path / "sub-1/x_abs.rms", "0\n0.5\n1\n")
+    samples.write(tmp_path / "sub-1/x_rel.rms", "0.5\n0.25\n")
+    table = read_motion(tmp_path)
+    assert table.loc["1", ["rms_mm", "rms_absolute_mm"]].tolist() == [0.375, 0.5]
+    assert table.attrs["sources"]["rms_absolute_mm"] == "mcflirt_absolute_rms"
 
 
 def test_measures_of_different_tools_are_not_mixed(tmp_path):

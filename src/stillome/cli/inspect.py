@@ -31,8 +31,9 @@ def inspect(
 ) -> None:
     """Say what is in files: producer, subjects, regions, measure, warnings.
 
-    Works on connectomes of any known tool, on motion files and on tables of subjects, and loads
-    no more than a few subjects of a large stack.
+    Works on connectomes of any known tool, on motion files, tables of subjects, JSON sidecars,
+    lists of regions, saved cohorts and models, and loads no more than a few subjects of a large
+    stack. What a reader would refuse is described too, with the reader's sentence as a note.
     """
     from stillome.exceptions import StillomeError
     from stillome.io.inspection import inspect_path

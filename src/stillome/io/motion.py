@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io import fsl
@@ -21,6 +22,7 @@ from stillome.io.motion_files import (
     MotionFile,
     find_motion_files,
 )
+from stillome.io.motion_measures import MEASURES
 from stillome.io.qsiprep_motion import confound_parameters, read_image_qc, read_qsiprep_confounds
 from stillome.io.tables import read_table
 from stillome.io.transforms import read_itk_transform
@@ -35,64 +37,6 @@ from stillome.motion import (
 logger = logging.getLogger(__name__)
 
 Summary = dict[str, float]
-
-# For each column the sources it may come from, the best first, and what it then means.
-MEASURES: dict[str, dict[str, str]] = {
-    "rms_mm": {
-        "table": "as given in the table",
-        "eddy_movement_rms": "mean displacement to the previous volume, volumes 2 to N "
-        "(column 2 of eddy_movement_rms)",
-        "eddy_quad": "qc_mot_rel of eddy_quad, rounded to 2 decimals",
-        "mcflirt_rms": "mean displacement to the previous volume (MCFLIRT's _rel.rms)",
-    },
-    "rms_absolute_mm": {
-        "table": "as given in the table",
-        "eddy_movement_rms": "mean displacement to the reference (column 1 of eddy_movement_rms)",
-        "eddy_quad": "qc_mot_abs of eddy_quad, rounded to 2 decimals",
-        "mcflirt_absolute_rms": "mean displacement to the reference (MCFLIRT's _abs.rms)",
-    },
-    "rms_restricted_mm": {
-        "table": "as given in the table",
-        "eddy_restricted_movement_rms": "as rms_mm, without translation along phase encoding",
-    },
-    "translation_mm": {
-        "table": "as given in the table",
-        "flirt": "residual misalignment: mean ‖t‖ of the b=0 frames (FLIRT matrices)",
-        "itk": "residual misalignment: mean ‖t‖ of the frames (ITK transforms)",
-        "mcflirt_matrices": "mean ‖t‖ of the frames (MCFLIRT matrices)",
-        "mcflirt_parameters": "mean ‖t‖ to the reference (MCFLIRT's .par)",
-        "eddy_parameters": "mean ‖t‖ to the reference (eddy_parameters)",
-        "qsiprep_confounds": "mean ‖t‖ to the reference (QSIPrep confounds)",
-        "abcd": "mean translation in the ABCD table",
-    },
-    "rotation_rad": {
-        "table": "as given in the table",
-        "flirt": "residual misalignment: mean ‖log R‖ of the b=0 frames (FLIRT matrices)",
-        "itk": "residual misalignment: mean ‖log R‖ of the frames (ITK transforms)",
-        "mcflirt_matrices": "mean ‖log R‖ of the frames (MCFLIRT matrices)",
-        "mcflirt_parameters": "mean ‖log R‖ to the reference (MCFLIRT's .par)",
-        "eddy_parameters": "mean ‖log R‖ to the reference (eddy_parameters)",
-        "qsiprep_confounds": "mean ‖log R‖ to the reference (QSIPrep confounds)",
-        "abcd": "mean rotation in the ABCD table",
-    },
-    "fd_mm": {
-        "table": "as given in the table",
-        "qsiprep_confounds": "mean framewise displacement (QSIPrep confounds)",
-        "image_qc": "mean_fd of QSIPrep's image quality",
-        "eddy_parameters": "mean framewise displacement, 50 mm (eddy_parameters)",
-        "mcflirt_parameters": "mean framewise displacement, 50 mm (MCFLIRT's .par)",
-        "abcd": "mean framewise displacement in the ABCD table",
-    },
-    "n_outlier_slices": {
-        "table": "as given in the table",
-        "eddy_outlier_report": "lines of eddy_outlier_report",
-        "eddy_outlier_map": "slices marked in eddy_outlier_map",
-    },
-    "outliers_percent": {
-        "table": "as given in the table",
-        "eddy_quad": "qc_outliers_tot of eddy_quad, percent of slices",
-    },
-}
 
 
 def read_motion(
@@ -217,13 +161,13 @@ def _summary(kind: str, group: list[MotionFile], rotation_unit: str | None) -> S
     match kind:
         case "eddy_movement_rms":
             rms = fsl.read_eddy_movement_rms(path)
-            return {"rms_mm": mean_relative_rms(rms), "rms_absolute_mm": mean_of_known(rms[:, 0])}
+            return {"rms_mm": mean_relative_rms(rms), "rms_absolute_mm": _mean_absolute(rms[:, 0])}
         case "eddy_restricted_movement_rms":
             return {"rms_restricted_mm": mean_relative_rms(fsl.read_eddy_movement_rms(path))}
         case "mcflirt_rms":
             return {"rms_mm": mean_of_known(fsl.read_mcflirt_rms(path))}
         case "mcflirt_absolute_rms":
-            return {"rms_absolute_mm": mean_of_known(fsl.read_mcflirt_rms(path))}
+            return {"rms_absolute_mm": _mean_absolute(fsl.read_mcflirt_rms(path))}
         case "eddy_outlier_report":
             return {"n_outlier_slices": float(len(fsl.read_eddy_outlier_report(path)))}
         case "eddy_outlier_map":
@@ -249,9 +193,22 @@ def _from_confounds(confounds: pd.DataFrame) -> Summary:
     return summary
 
 
-def _misalignment(transforms: "np.ndarray[Any, np.dtype[np.float64]]") -> Summary:
+def _misalignment(transforms: NDArray[np.float64]) -> Summary:
     translation, rotation, _ = residual_misalignment(transforms)
+    if _only_reference_known(transforms):
+        translation = rotation = float("nan")
     return {"translation_mm": translation, "rotation_rad": rotation}
+
+
+def _mean_absolute(displacements: NDArray[np.float64]) -> float:
+    return float("nan") if _only_reference_known(displacements) else mean_of_known(displacements)
+
+
+def _only_reference_known(frames: NDArray[np.float64]) -> bool:
+    """Whether all but the first frame are missing, whose distance to itself tells nothing."""
+    return len(frames) > 1 and bool(
+        np.isnan(frames[1:]).any(axis=tuple(range(1, frames.ndim))).all()
+    )
 
 
 def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:

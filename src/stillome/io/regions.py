@@ -37,6 +37,7 @@ def desikan_killiany() -> pd.DataFrame:
     return _dk68().copy()
 
 
+@functools.lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """Bring one region's name to a spelling that tools agree on.
 
