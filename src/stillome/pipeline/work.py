@@ -52,8 +52,10 @@ class Work:
     progress: Progress = say_nothing
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers read what they need from the folder, rather than being sent all of it.
-        return {"out": self.out, "settings": self.settings, "n_jobs": 1, "progress": say_nothing}
+        # Workers read what they need from the folder, rather than being sent all of it; they may
+        # have been started elsewhere.
+        alone = {"n_jobs": 1, "progress": say_nothing}
+        return {"out": self.out.absolute(), "settings": self.settings, **alone}
 
     @cached_property
     def cohort(self) -> Cohort:
