@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)
 
-.PHONY: demo test clean
+.PHONY: demo test browser clean
 
 demo: $(STAMP)
 	$(BIN)/stillome demo --out stillome-demo --overwrite
@@ -15,6 +16,11 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+
+# Debian's Chromium and its driver, for the tests of the report; nothing is done where they are.
+browser:
+	{ command -v chromium && command -v chromedriver; } >/dev/null \
+	  || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq --no-install-recommends chromium chromium-driver; }
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

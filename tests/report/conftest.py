@@ -6,8 +6,9 @@ import tempfile
 import time
 
 import pytest
-from report.run_folders import small_cohort, write_run
 from selenium import webdriver
+
+from report.run_folders import small_cohort, write_run
 from stillome.report import read_results, write_report
 
 REQUIRED = "STILLOME_REQUIRE_BROWSER"

@@ -134,7 +134,9 @@ def _write_certificates(folder, cohort, answers, latents, motion):
     rest = motion[:N_UNSEEN]
     Z = model.transform(cohort.edges[:N_UNSEEN], confounds=rest)
     z = leakage_certificate(Z, rest, n_permutations=_PERMUTATIONS)
-    parts += [("unseen", OURS, "z", z, N_UNSEEN)]
+    answers = model.adjust(cohort.edges[:N_UNSEEN], confounds=rest)
+    counts = leakage_certificate(answers, rest, kind="counts", n_permutations=_PERMUTATIONS)
+    parts += [("unseen", OURS, "connectomes", counts, N_UNSEEN), ("unseen", OURS, "z", z, N_UNSEEN)]
     tables = [
         certificate.table.reset_index().assign(
             use=use, method=method, features=features, n_subjects=n, passed=certificate.passed

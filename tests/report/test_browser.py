@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from report.run_folders import HOSTILE_ID
-from report.variants import bare, with_many_regions, with_many_subjects, with_regions
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
+
+from report.run_folders import HOSTILE_ID
+from report.variants import bare, with_many_regions, with_many_subjects, with_regions
 from stillome.report.page import render
 
 

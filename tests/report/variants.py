@@ -4,22 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+
 from stillome.cohort import Cohort
 from stillome.report import Slider
 
 
-def with_regions(results, kept):
-    """Keep some regions only."""
+def with_regions(results, kept, *, lengths=True):
+    """Keep some regions only, with or without the lengths of their connections."""
     slider = results.slider
     cohort = results.cohort
-    part = np.ix_(kept, kept)
     return replace(
         results,
         cohort=replace(
             cohort,
             connectomes=cohort.connectomes[:, kept][:, :, kept],
             regions=cohort.regions.iloc[kept].reset_index(drop=True),
-            lengths=cohort.lengths[part],
+            lengths=cohort.lengths[np.ix_(kept, kept)] if lengths else None,
         ),
         adjusted=results.adjusted[:, kept][:, :, kept],
         truth=results.truth[:, kept][:, :, kept],

@@ -64,20 +64,20 @@ def changed_edges(results: Results) -> Figure:
 
 
 def leakage_cohort(results: Results) -> Figure | None:
-    """Draw what probes read in the subjects the model was fitted to."""
+    """Draw what probes read from connectomes of the subjects the model was fitted to."""
     return _leakage(results, "cohort")
 
 
 def leakage_unseen(results: Results) -> Figure | None:
-    """Draw what probes read in subjects the model has not seen."""
+    """Draw what probes read from connectomes of subjects the model has not seen."""
     return _leakage(results, "unseen")
 
 
 def _leakage(results: Results, use: str) -> Figure | None:
     tables = {
-        method_name(one.method) + (", z" if one.features == "z" else ""): one.table
+        one.method: one.table
         for one in certificates_of(results, use)
-        if one.features == "connectomes" or one.method == results.method
+        if one.features == "connectomes"
     }
     level = float(results.certificate_notes.get("level", 0.05))
     return plot_leakage(tables, level=level) if tables else None

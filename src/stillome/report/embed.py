@@ -12,7 +12,8 @@ from stillome.plot.style import INK, house_style
 _LARGEST_SVG = 450_000
 _DPI = 150
 _PIXELS_PER_INCH = 115
-_NAMES = re.compile(r'(\bid="|\bhref="#|url\(#)')
+_ID = re.compile(r'\s\bid="([^"]*)"')
+_USED = re.compile(r'(?:\bhref="#|url\(#)([^")]*)')
 
 
 def embed(figure: Figure, name: str, alt: str) -> Markup:
@@ -34,7 +35,7 @@ def embed(figure: Figure, name: str, alt: str) -> Markup:
         return _as_png(figure, alt)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
-    svg = _NAMES.sub(rf"\1{name}-", svg)
+    svg = _own_ids(svg, name)
     # Ink and paper are those of the page, so that a figure is dark where the page is.
     svg = re.sub(rf"{INK}\b", "currentColor", svg, flags=re.I)
     svg = re.sub(r"#ffffff\b", "var(--paper)", svg, flags=re.I)
@@ -44,6 +45,13 @@ def embed(figure: Figure, name: str, alt: str) -> Markup:
         look, _width(figure), alt
     )
     return Markup(svg.replace("<svg", label, 1))
+
+
+def _own_ids(svg: str, name: str) -> str:
+    """Put the figure's name before ids that the drawing itself uses, and drop the others."""
+    used = {match[1] for match in _USED.finditer(svg)}
+    svg = _ID.sub(lambda match: f' id="{name}-{match[1]}"' if match[1] in used else "", svg)
+    return _USED.sub(lambda match: match[0][: -len(match[1])] + f"{name}-{match[1]}", svg)
 
 
 def _width(figure: Figure) -> float:

@@ -1,9 +1,10 @@
 """Which figures the report shows, where, and what there is to see in each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from joblib import Parallel, delayed
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -67,7 +68,7 @@ PLANS = (
         "leakage_cohort",
         "removed",
         drawings.leakage_cohort,
-        "What probes read of motion, in these subjects",
+        "What probes read of motion from these subjects' connectomes",
         "Each row is a probe that tries to predict motion in subjects it has not seen. Filled "
         "markers read motion; open ones do no better than chance, whose range is grey.",
     ),
@@ -75,7 +76,7 @@ PLANS = (
         "leakage_unseen",
         "removed",
         drawings.leakage_unseen,
-        "What probes read of motion, in people the model has not seen",
+        "What probes read from connectomes of people the model has not seen",
         "The harder test: the model was fitted without these subjects. Filled markers read motion.",
     ),
     Plan(
@@ -170,7 +171,14 @@ PLANS = (
 )
 
 
-def draw_figures(results: Results, folder: Path) -> tuple[list[Picture], dict[str, str]]:
+def draw_figures(
+    results: Results,
+    folder: Path,
+    *,
+    plans: Sequence[Plan] = PLANS,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[Picture], dict[str, str]]:
     """Draw every figure that this run has the data for, and write it as PNG and PDF.
 
     Parameters
@@ -178,6 +186,12 @@ def draw_figures(results: Results, folder: Path) -> tuple[list[Picture], dict[st
     results : Results
     folder : pathlib.Path
         An existing folder.
+    plans : sequence of Plan
+        What to draw.
+    n_jobs : int, optional
+        Figures drawn at a time; see `joblib.Parallel`.
+    progress : callable, optional
+        Called with (figures done, figures in all).
 
     Returns
     -------
@@ -187,19 +201,31 @@ def draw_figures(results: Results, folder: Path) -> tuple[list[Picture], dict[st
         Why a figure could not be drawn, by its title.
     """
     pictures, left_out = [], {}
-    for plan in PLANS:
-        try:
-            figure = plan.draw(results)
-        except InputError as error:
-            left_out[plan.title] = str(error)
-            continue
-        if figure is None:
-            continue
-        _settle(figure)
-        save_figure(figure, folder / plan.name)
-        html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
-        pictures.append(Picture(plan.name, plan.section, plan.title, plan.caption, html))
+    drawn = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_draw)(plan, results, folder) for plan in plans
+    )
+    for done, (plan, found) in enumerate(zip(plans, drawn, strict=True), start=1):
+        if isinstance(found, Picture):
+            pictures.append(found)
+        elif found is not None:
+            left_out[plan.title] = found
+        if progress is not None:
+            progress(done, len(plans))
     return pictures, left_out
+
+
+def _draw(plan: Plan, results: Results, folder: Path) -> Picture | str | None:
+    """Draw one figure; answer why where the data do not allow it, None where there are none."""
+    try:
+        figure = plan.draw(results)
+    except InputError as error:
+        return str(error)
+    if figure is None:
+        return None
+    _settle(figure)
+    save_figure(figure, folder / plan.name)
+    html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
+    return Picture(plan.name, plan.section, plan.title, plan.caption, html)
 
 
 def _settle(figure: Figure) -> None:

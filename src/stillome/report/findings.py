@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from stillome.plot.labels import signed
 from stillome.report.certificates import Certificate, certificates_of
@@ -10,6 +12,7 @@ from stillome.report.html_tables import HtmlTable, Row, html_table, passed_badge
 from stillome.report.results import Results
 from stillome.report.words import method_name, number, p_value, read_r2, share, things
 
+_FEWEST_RANKED = 4
 _FEATURES = {"connectomes": "connectomes", "z": "latents z"}
 # What each figure of a FidelityReport means, and its digits (None: percent).
 _KEPT: tuple[tuple[str, str, int | None], ...] = (
@@ -103,6 +106,38 @@ def fidelity_table(results: Results) -> HtmlTable:
     titles = ["", *(method_name(str(name)) for name in table["method"])]
     truth = "" if results.truth is None else " The truth is known, because the cohort is simulated."
     return html_table(f"What is left of the people after adjusting.{truth}", titles, rows)
+
+
+def graph_table(results: Results) -> HtmlTable | None:
+    """Return each graph measure before and after, and how it goes with motion."""
+    table = results.graph_measures
+    motion = results.cohort.motion[results.confound].to_numpy(dtype=float)
+    known = np.isfinite(motion)
+    rows = []
+    for name in ("strength", "efficiency", "clustering"):
+        pair = [f"{name}_raw", f"{name}_adjusted"]
+        if not set(pair) <= set(table.columns) or known.sum() < _FEWEST_RANKED:
+            continue
+        values = table[pair].to_numpy(dtype=float)
+        means = [f"{value:,.4g}" for value in values.mean(axis=0)]
+        ranks = [rank_correlation(motion[known], values[known, side]) for side in (0, 1)]
+        rows.append(Row((name, *means, *(number(r) for r in ranks))))
+    titles = ["Measure", "Scanned", "Adjusted", "r with motion, scanned", "r with motion, adjusted"]
+    caption = "Graph measures: mean over subjects, and rank correlation with motion"
+    return html_table(caption, titles, rows) if rows else None
+
+
+def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return Spearman's r; NaN where one of the two is the same in everybody.
+
+    Examples
+    --------
+    >>> round(rank_correlation(np.array([1.0, 2, 9]), np.array([3.0, 5, 6])), 6)
+    1.0
+    """
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
 def trait_tables(results: Results) -> dict[str, Any]:

@@ -94,6 +94,7 @@ def _content(results: Results) -> dict[str, Any]:
         "changed_edges": sections.changed_edges(effects) if effects is not None else None,
         "certificates": findings.certificate_tables(results),
         "fidelity": findings.fidelity_table(results),
+        "graph": findings.graph_table(results),
         "traits": findings.trait_tables(results),
         "flags": flags,
         "flags_told": f"{things(n_flagged, 'subject')} of {results.cohort.n_subjects:,} "

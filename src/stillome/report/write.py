@@ -1,6 +1,7 @@
 """Write the figures and the page of a run into its folder."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from stillome.persistence import check_replaceable, write_json, written_aside
@@ -11,7 +12,13 @@ from stillome.report.results import read_results
 PAGE, FIGURES, MARKER = "report.html", "figures", "figures.json"
 
 
-def write_report(run_folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+def write_report(
+    run_folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
     """Write the report of a finished run: one HTML file that needs nothing else.
 
     Nothing is fitted. ``figures/`` gets every figure as PNG and PDF, with their captions in
@@ -23,6 +30,10 @@ def write_report(run_folder: str | os.PathLike[str], *, overwrite: bool = False)
         What `stillome run` left.
     overwrite : bool, default=False
         Whether an earlier report may be replaced.
+    n_jobs : int, optional
+        Figures drawn at a time; see `joblib.Parallel`.
+    progress : callable, optional
+        Called with (figures done, figures in all).
 
     Returns
     -------
@@ -42,7 +53,7 @@ def write_report(run_folder: str | os.PathLike[str], *, overwrite: bool = False)
     replace = overwrite or not page.exists()
     with written_aside(figures, overwrite=replace, marker=MARKER) as aside:
         aside.mkdir()
-        pictures, left_out = draw_figures(results, aside)
+        pictures, left_out = draw_figures(results, aside, n_jobs=n_jobs, progress=progress)
         captions = {one.name: f"{one.title}. {one.caption}" for one in pictures}
         write_json(aside / MARKER, {"figures": captions, "left_out": left_out})
     html = render(results, pictures, left_out)

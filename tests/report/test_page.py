@@ -1,0 +1,146 @@
+"""The page and its figures: complete, safe, the same every time, for every kind of cohort."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from report.run_folders import HOSTILE_ID
+from report.variants import as_weights, bare, with_many_regions, with_region_columns, with_regions
+from stillome.exceptions import FileError
+from stillome.persistence import read_json
+from stillome.report import write_report
+from stillome.report.figures import PLANS, draw_figures
+from stillome.report.page import render
+
+
+def with_settings(results, **settings):
+    return replace(results, run=results.run | {"settings": results.settings | settings})
+
+
+VARIANTS = {
+    "bare": bare,
+    "weights": as_weights,
+    "no lobes": lambda results: with_region_columns(results, ["name", "hemisphere"]),
+    "5 regions": lambda results: with_regions(results, [0, 1, 10, 11, 12], lengths=False),
+    "400 regions": with_many_regions,
+    "no slider": lambda results: replace(results, slider=None),
+    "several measures removed": lambda results: replace(
+        results,
+        run=results.run
+        | {
+            "settings": results.settings
+            | {"confounds": ["rms_mm", "rotation_rad"], "reference": []}
+        },
+    ),
+}
+
+
+class Ids(HTMLParser):
+    """Collects ids and the targets of links inside the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.targets = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        if tag == "a":
+            self.targets.append(attributes["href"].removeprefix("#"))
+
+
+@pytest.fixture(scope="module")
+def html(run_folder):
+    return (run_folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_is_one_small_file(run_folder, html):
+    assert (run_folder / "report.html").stat().st_size < 15e6
+    assert not re.findall(r"""(?:src|href)=["'](?!#|data:)[^"']*""", html)
+    assert "@import" not in html
+
+
+def test_every_section_and_figure_is_there(run_folder, html):
+    parsed = Ids(html)
+    assert set(parsed.targets) <= set(parsed.ids)
+    drawn = read_json(run_folder / "figures" / "figures.json")
+    assert drawn["left_out"] == {}
+    assert {plan.name for plan in PLANS} - set(drawn["figures"]) == {"frontier", "training"}
+    for name in drawn["figures"]:
+        assert f"figure-{name}" in parsed.ids
+        assert (run_folder / "figures" / f"{name}.png").stat().st_size > 5000
+        assert (run_folder / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_ids_are_unique(html):
+    ids = Ids(html).ids
+    assert len(ids) == len(set(ids))
+
+
+def test_an_id_that_is_a_program_stays_text(html):
+    assert HOSTILE_ID not in html
+    assert "&lt;script&gt;alert" in html
+    assert html.count("</script>") == 3
+
+
+def test_the_numbers_of_the_run_are_in_the_words(html, results):
+    paragraph = re.search(r'id="paragraph">(.*?)</div>', html, flags=re.S)[1]
+    assert "70 simulated subjects" in paragraph
+    assert "Zhang, Y., Liu, M." in paragraph
+    assert results.run["command"] in html
+    assert "ab" * 32 in html
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_kind_of_cohort_has_its_page(results, variant):
+    page = render(VARIANTS[variant](results), [], {})
+    assert len(page) < 15e6
+    words = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page, flags=re.S)
+    assert not re.search(r"\b(nan|None|undefined|NaN)\b", words)
+
+
+def test_sections_without_content_are_left_out(results):
+    ids = Ids(render(bare(results), [], {})).ids
+    assert "traits" not in ids
+    assert "brain" not in ids
+
+
+@pytest.mark.parametrize("variant", ["bare", "5 regions", "weights"])
+def test_small_cohorts_have_their_figures(results, variant):
+    found = VARIANTS[variant](results)
+    drawn = {plan.name for plan in PLANS if plan.draw(found) is not None}
+    assert {"motion_effects", "leakage_cohort", "components", "subject"} <= drawn
+
+
+def test_what_cannot_be_drawn_says_why(results, tmp_path):
+    same = results.cohort.motion.assign(rms_mm=0.3)
+    found = replace(results, cohort=replace(results.cohort, motion=same))
+    plans = [plan for plan in PLANS if plan.name in ("motion_effects", "latent_units")]
+    pictures, left_out = draw_figures(found, tmp_path, plans=plans)
+    assert [picture.name for picture in pictures] == ["latent_units"]
+    assert "nothing differs" in left_out["What motion does to this cohort"]
+    assert "nothing differs" in render(found, pictures, left_out)
+
+
+def test_the_same_run_gives_the_same_bytes(results, html, run_folder):
+    again = render(results, [], {})
+    assert again == render(results, [], {})
+    assert len(again) < len(html)
+
+
+def test_an_earlier_report_is_not_replaced_unasked(run_folder, html):
+    with pytest.raises(FileError, match="exists already"):
+        write_report(run_folder)
+    assert (run_folder / "report.html").read_text(encoding="utf-8") == html
+
+
+def test_a_report_that_cannot_be_made_leaves_the_earlier_one(copied_run):
+    before = (copied_run / "report.html").read_bytes()
+    (copied_run / "fidelity.tsv").unlink()
+    with pytest.raises(FileError, match=r"fidelity\.tsv"):
+        write_report(copied_run, overwrite=True)
+    assert (copied_run / "report.html").read_bytes() == before
+    assert not list(copied_run.glob(".stillome-*"))
