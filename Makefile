@@ -28,4 +28,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) stillome-demo
+	rm -rf $(VENV) stillome-demo stillome-demo-input

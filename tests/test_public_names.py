@@ -1,0 +1,45 @@
+"""The names of `stillome` itself: all there, and none loaded before it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import stillome
+
+SLOW = ("numpy", "pandas", "scipy", "sklearn", "torch", "matplotlib")
+
+
+def loaded_after(code):
+    """Return which of the slow libraries a fresh Python has loaded after some code."""
+    code += f"\nimport sys\nprint(*(set(sys.modules) & set({SLOW})))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return set(answer.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("name", stillome.__all__)
+def test_every_public_name_is_found_and_is_itself(name):
+    value = getattr(stillome, name)
+    assert getattr(value, "__name__", name) == name
+    assert name in dir(stillome)
+
+
+def test_star_import_gives_the_public_names():
+    names = {}
+    exec("from stillome import *", names)
+    assert set(stillome.__all__) <= set(names)
+
+
+def test_a_name_that_is_not_there_is_an_ordinary_mistake():
+    with pytest.raises(AttributeError, match="no attribute 'Kohort'"):
+        stillome.Kohort  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from stillome import Kohort")
+
+
+def test_the_help_waits_for_no_library():
+    code = "from stillome.cli import main\nfor v in ['run', 'fit']: main([v, '--help'])"
+    assert loaded_after(code) == set()
+    assert "numpy" in loaded_after("from stillome import Cohort")
