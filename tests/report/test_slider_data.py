@@ -32,6 +32,8 @@ def test_the_page_holds_the_matrices_of_the_run(results):
     np.testing.assert_allclose(found[:, 1:], expected, atol=error)
     expected = slider.observed[:, order[rows], order[columns]]
     np.testing.assert_allclose(found[:, 0], expected, atol=error)
+    totals = np.array(data["totals"])[:, 0]
+    np.testing.assert_allclose(totals, expected.sum(axis=1, dtype=float), atol=1e-3)
 
 
 @settings(max_examples=50, deadline=None)

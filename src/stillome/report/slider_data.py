@@ -52,6 +52,8 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
         "groups": min(N_GROUPS, len(slider.keys)),
         "leftOut": n_keys - len(slider.keys),
         "largest": largest,
+        # Not from the packed values: those would be one fibre off the table of subjects.
+        "totals": values.sum(axis=-1, dtype=np.float64).round(4).tolist(),
         "whole": results.whole_counts,
         "packed": _packed(values, largest),
         "regions": _regions(results, order),

@@ -56,7 +56,7 @@ class CircleView {
   name(context, edges, cx, cy, radius, width, height) {
     // Only the ends of the strongest edges have names, moved apart where they would touch.
     const shown = new Set();
-    for (const { i, j } of edges.slice(-12).reverse()) shown.add(i).add(j);
+    for (const { i, j } of edges.slice(width < 420 ? -6 : -12).reverse()) shown.add(i).add(j);
     context.font = `11px ${cssColour("--sans")}`;
     context.textBaseline = "middle";
     context.fillStyle = cssColour("--ink");

@@ -46,7 +46,8 @@ function startExplorer(slider, outlines) {
     const digits = slider.digits;
     const level = `${formatNumber(slider.references[chosen.level], digits)}${unit}`;
     const motion = slider.motion[chosen.key];
-    const [before, after] = [sum(scan), sum(shown)];
+    const totals = slider.totals[chosen.key];
+    const [before, after] = [totals[0], totals[chosen.level + 1]];
     const change = before > 0 ? 100 * (after / before - 1) : 0;
     find("level").textContent = level;
     range.setAttribute("aria-valuetext", `reference motion ${level}`);
