@@ -1,0 +1,98 @@
+"""Whether two groups of subjects lie apart in a space, as a number with a p-value."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.exceptions import InputError
+from stillome.validation import check_count, check_features, check_random_state
+
+Floats = NDArray[np.float64]
+_SAME = 1e-10  # share of the largest singular value below which a direction is empty
+
+
+class Separation(NamedTuple):
+    """Outcome of `group_separation`.
+
+    Attributes
+    ----------
+    distance : float
+        Mahalanobis distance of the group means: standard deviations within groups.
+    r2 : float
+        Share of the best linear combination's variance that the groups explain; by chance about
+        (number of features) / (number of subjects).
+    p_value : float
+        Share of permuted groups that are as far apart.
+    """
+
+    distance: float
+    r2: float
+    p_value: float
+
+
+def group_separation(
+    features: ArrayLike,
+    groups: ArrayLike,
+    *,
+    n_permutations: int = 999,
+    random_state: int | np.random.Generator | None = 0,
+) -> Separation:
+    """Measure how far apart two groups are, however the features are scaled or turned.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, p)
+        Few against the number of subjects, as the first three components.
+    groups : array-like of shape (n,)
+        Two different values, each at least twice. The p-value holds only if the features did
+        not know them, as latents that were trained on the trait do.
+    n_permutations : int, default=999
+    random_state : int, numpy.random.Generator or None, default=0
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> groups = np.repeat([0, 1], 100)
+    >>> found = group_separation(rng.normal(size=(200, 3)) + 2 * groups[:, None], groups)
+    >>> round(found.distance), found.p_value
+    (4, 0.001)
+    """
+    values = check_features(features, name="features")
+    member = _membership(groups, len(values))
+    rng = check_random_state(random_state)
+    n_permutations = check_count(n_permutations, "n_permutations", minimum=1)
+    axes = _orthonormal(values)
+    if len(values) < axes.shape[1] + 3:
+        raise InputError(
+            f"features: {axes.shape[1]} directions of {len(values)} subjects; give fewer, as the "
+            "first components."
+        )
+    shuffled = rng.permuted(np.tile(member, (n_permutations, 1)), axis=1)
+    r2 = float(((member @ axes) ** 2).sum())
+    null = ((shuffled @ axes) ** 2).sum(axis=1)
+    p_value = (1 + int((null >= r2 - 1e-12).sum())) / (1 + n_permutations)
+    share = float((member > 0).mean())
+    unexplained = max(1 - r2, 1e-12)
+    scale = (len(values) - 2) / (len(values) * share * (1 - share))
+    return Separation(float(np.sqrt(scale * r2 / unexplained)), r2, p_value)
+
+
+def _membership(groups: ArrayLike, n_subjects: int) -> Floats:
+    """Return membership of the second group, centred and of unit length."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_subjects,):
+        raise InputError(f"groups: shape {labels.shape}; expected one for {n_subjects} subjects.")
+    names, member = np.unique(labels, return_inverse=True)
+    if len(names) != 2 or np.bincount(member).min() < 2:
+        raise InputError(f"groups: {len(names)} different; expected two of at least two subjects.")
+    centred = member - member.mean()
+    return np.asarray(centred / np.linalg.norm(centred))
+
+
+def _orthonormal(features: Floats) -> Floats:
+    """Return an orthonormal basis (n, rank) of the centred features."""
+    centred = features - features.mean(axis=0)
+    axes, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    noise = _SAME * max(float(sizes[0]), float(np.abs(features).max()))
+    return np.asarray(axes[:, sizes > noise])
