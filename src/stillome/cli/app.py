@@ -25,6 +25,7 @@ from stillome.cli.inspect import inspect
 from stillome.cli.motion import motion
 from stillome.cli.predict import predict
 from stillome.cli.report import report
+from stillome.cli.reproduce import reproduce
 from stillome.cli.run import run
 from stillome.cli.sample import sample
 from stillome.cli.simulate import simulate
@@ -33,7 +34,7 @@ from stillome.exceptions import StillomeError, StillomeWarning
 
 VERBS: tuple[Callable[..., None], ...] = (
     *(run, demo, inspect, motion, simulate, fit, transform, adjust, predict, certify, compare),
-    *(sample, report, bids),
+    *(sample, report, bids, reproduce),
 )
 
 SUCCESS = 0

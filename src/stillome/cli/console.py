@@ -27,6 +27,9 @@ class Step(Protocol):
     def progress(self, done: int, total: int) -> None:
         """Say how many parts of it are done, of how many."""
 
+    def say(self, what: str) -> None:
+        """Name what is done now, within the same step."""
+
 
 def complain(sentence: str) -> None:
     """Write one sentence to standard error, past any progress bar."""
@@ -92,6 +95,9 @@ class _Bar:
 
     def progress(self, done: int, total: int) -> None:
         self._show(self._begun - 1 + done / max(total, 1))
+
+    def say(self, what: str) -> None:
+        self._bar.set_description(what)
 
     def _show(self, n: float) -> None:
         self._bar.update(n - self._bar.n)

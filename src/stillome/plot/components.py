@@ -106,8 +106,8 @@ def plot_components(
     high = float(np.nanpercentile(moved, _HIGHEST_COLOUR))
     norm = Normalize(float(np.nanmin(moved)), high)
     n_panels = len(shared) + len(own)
-    n_columns = min(n_panels, _MOST_COLUMNS)
-    n_rows = -(-n_panels // n_columns)
+    n_rows = -(-n_panels // _MOST_COLUMNS)
+    n_columns = -(-n_panels // n_rows)
     with house_style():
         figure = Figure(figsize=(max(3.6, 2.9 * n_columns) + 0.9, 3.1 * n_rows))
         panels = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)

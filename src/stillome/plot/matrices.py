@@ -188,8 +188,8 @@ def _draw_panels(
     side = panel_inches or min(widest, max(3.0, 0.4 * len(table)))
     if not side > 0:
         raise InputError(f"panel_inches={panel_inches!r}; expected a length above 0.")
-    n_columns = min(len(panels), _MOST_COLUMNS)
-    n_rows = -(-len(panels) // n_columns)
+    n_rows = -(-len(panels) // _MOST_COLUMNS)
+    n_columns = -(-len(panels) // n_rows)  # rows of about equal length: 3 + 2, not 4 + 1
     font = _name_font(len(table), side)
     margin = 2.0 if font else 1.0
     with house_style():
