@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stillome.evaluate.separation import group_separation
+from stillome.evaluate.separation import group_separation, trait_separation
 from stillome.exceptions import InputError
 
 GROUPS = np.repeat(["low", "high"], 40)
@@ -59,3 +59,30 @@ def test_apart_is_significant():
 def test_what_cannot_be_separated_is_refused(values, groups, word):
     with pytest.raises(InputError, match=word):
         group_separation(values, groups)
+
+
+def test_the_ends_of_a_trait_are_those_of_the_known_scores():
+    rng = np.random.default_rng(3)
+    latent, trait = rng.normal(size=(90, 6)), rng.normal(size=90)
+    latent[:, 2] += 3 * trait  # the first component
+    known = trait.copy()
+    known[np.argsort(trait)[40:50]] = np.nan
+    found = trait_separation(latent, known, n_extremes=20)
+    order = np.argsort(trait)
+    chosen = np.r_[order[:20], order[-20:]]
+    centred = latent - latent.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:3]
+    expected = group_separation(centred[chosen] @ axes.T, np.repeat([0, 1], 20))
+    assert found.distance == pytest.approx(expected.distance)
+    assert found.p_value == expected.p_value == 0.001
+
+
+def test_a_collapsed_latent_separates_nobody():
+    found = trait_separation(np.ones((30, 4)), np.arange(30.0), n_extremes=10)
+    assert (found.distance, found.p_value) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("trait", [np.ones(3), [1.0, 2.0, 3.0] + [np.nan] * 27])
+def test_too_few_scores_are_refused(trait):
+    with pytest.raises(InputError, match="trait"):
+        trait_separation(np.ones((30, 4)), trait)

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.decomposition import PCA
 
 from stillome.exceptions import InputError
-from stillome.validation import check_count, check_features, check_random_state
+from stillome.validation import as_floats, check_count, check_features, check_random_state
 
 Floats = NDArray[np.float64]
 _SAME = 1e-10  # share of the largest singular value below which a direction is empty
@@ -76,6 +77,57 @@ def group_separation(
     unexplained = max(1 - r2, 1e-12)
     scale = (len(values) - 2) / (len(values) * share * (1 - share))
     return Separation(float(np.sqrt(scale * r2 / unexplained)), r2, p_value)
+
+
+def trait_separation(
+    latent: ArrayLike,
+    trait: ArrayLike,
+    *,
+    n_extremes: int = 100,
+    n_components: int = 3,
+    n_permutations: int = 999,
+    random_state: int | np.random.Generator | None = 0,
+) -> Separation:
+    """Measure how far apart both ends of a trait are in the first components (Figure 7).
+
+    Parameters
+    ----------
+    latent : array-like of shape (n, K)
+        Fitted without the trait, or the p-value says nothing.
+    trait : array-like of shape (n,)
+        NaN is missing.
+    n_extremes : int, default=100
+        Subjects with the lowest scores, and as many with the highest; less where fewer than
+        twice as many have the trait.
+    n_components : int, default=3
+        Principal components of all n subjects, as `stillome.plot.plot_trait_components` shows.
+    n_permutations, random_state
+        See `group_separation`.
+
+    Examples
+    --------
+    >>> latent = np.random.default_rng(0).normal(size=(300, 2))
+    >>> trait_separation(latent, latent[:, 0]).p_value
+    0.001
+    """
+    values, scores = check_features(latent, name="latent"), as_floats(trait, "trait")
+    if scores.shape != (len(values),):
+        raise InputError(f"trait: shape {scores.shape}; expected one for {len(values)} subjects.")
+    order = np.argsort(scores, kind="stable")[: int(np.isfinite(scores).sum())]  # NaN comes last
+    size = min(check_count(n_extremes, "n_extremes", minimum=2), len(order) // 2)
+    if size < 2:
+        raise InputError(f"trait: {len(order)} known scores; two ends need at least four.")
+    chosen = np.r_[order[:size], order[-size:]]
+    shown = values - values.mean(axis=0)
+    if np.ptp(values, axis=0).any():
+        most = min(check_count(n_components, "n_components", minimum=1), *values.shape)
+        shown = PCA(most, random_state=0).fit_transform(values)
+    return group_separation(
+        shown[chosen],
+        np.repeat([0, 1], size),
+        n_permutations=n_permutations,
+        random_state=random_state,
+    )
 
 
 def _membership(groups: ArrayLike, n_subjects: int) -> Floats:
