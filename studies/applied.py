@@ -26,7 +26,15 @@ from stillome.cohort import MotionGroups
 from stillome.evaluate import fidelity_r2, identification_rate
 from stillome.models.base import ConnectomeMethod
 from stillome.plot.components import Projection
-from studies.study import Options, fit_quietly, jackknife, with_interval
+from studies.study import (
+    AS_PUBLISHED,
+    GATE,
+    OURS,
+    Options,
+    fit_quietly,
+    jackknife,
+    with_interval,
+)
 
 Array = NDArray[Any]
 OBSERVED, TRUTH = "observed", "motion-free truth"
@@ -112,6 +120,17 @@ def component_table(
     return pd.DataFrame(table)
 
 
+def correction_table(X: Array, adjusted: Array, groups: MotionGroups) -> pd.DataFrame:
+    """Return the share of edges changed by so many fibres in both groups, as `plot_correction`."""
+    bounds = [-np.inf, -1000, -100, -10, -0.5, 0.5, 10, 100, 1000, np.inf]
+    table = pd.DataFrame({"fibres_from": bounds[:-1], "fibres_to": bounds[1:]})
+    for size, members in zip(("small", "large"), groups[:2], strict=True):
+        change = (adjusted[members] - X[members].astype(float)).ravel()
+        table[f"share_{size}_motion"] = np.histogram(change, bounds)[0] / len(change)
+        table[f"mean_{size}_motion"] = change.mean()
+    return table
+
+
 def _leakage(name: str, features: Array, confounds: Array, kind: Any, seed: int) -> dict[str, Any]:
     found = leakage_certificate(
         features, confounds, kind=kind, n_permutations=PERMUTATIONS, random_state=seed
@@ -163,3 +182,9 @@ def shown(table: pd.DataFrame, method: str, name: str) -> str:
     if f"{name}_passes" in row:
         text += ", passes" if row[f"{name}_passes"] else f", fails (p = {row[f'{name}_p']:.2g})"
     return text
+
+
+def figures_of(table: pd.DataFrame, name: str) -> dict[str, str]:
+    """Return one figure of the three methods, by the fields of `Claim`."""
+    keys = {"as_published": AS_PUBLISHED, "gate": GATE, "ours": OURS}
+    return {key: shown(table, method, name) for key, method in keys.items()}

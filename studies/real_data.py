@@ -60,8 +60,9 @@ TRAITS: dict[str, tuple[dict[str, str], ...]] = {
 # Figure 7 shows two more traits of HCP.
 ALSO_SHOWN = {HCP: {"oral reading": "ReadEng_AgeAdj", "card sorting": "CardSort_AgeAdj"}, ABCD: {}}
 QUANTILE = {HCP: 0.1, ABCD: 0.05}  # share of subjects in each motion group, Section 2.2
+RESIDUAL = ("translation_mm", "rotation_rad")
 BASELINES = ("baseline_year_1_arm_1", "ses-00A", "00A")
-_SIZES = {HCP: (1065, 120), ABCD: (2000, 120)}  # full, quick
+_SIZES = {HCP: (1065, 100), ABCD: (2000, 100)}  # full, quick
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +94,7 @@ class StudyCohort:
     @property
     def residual(self) -> tuple[str, ...]:
         """The columns of translation and rotation, as far as they are known."""
-        names = ("translation_mm", "rotation_rad")
-        return tuple(name for name in names if name in self.cohort.motion)
+        return tuple(name for name in RESIDUAL if name in self.cohort.motion)
 
 
 def study_cohorts(data: Path | None, seed: int, *, quick: bool) -> list[StudyCohort]:

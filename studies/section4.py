@@ -12,13 +12,20 @@ import pandas as pd
 from stillome.edges import edges_to_matrices
 from stillome.plot import plot_components, plot_edge_differences, plot_edge_means
 from stillome.simulate import SimulatedCohort, simulate_communities
-from studies.applied import OBSERVED, TRUTH, Applied, apply_method, component_table, measures, shown
+from studies.applied import (
+    OBSERVED,
+    TRUTH,
+    Applied,
+    apply_method,
+    component_table,
+    figures_of,
+    measures,
+)
 from studies.study import (
     AS_PUBLISHED,
     FAILS,
     GATE,
     HOLDS,
-    ONLY_OURS,
     OURS,
     QUICK_NOTE,
     Claim,
@@ -26,6 +33,7 @@ from studies.study import (
     Outcome,
     edge_table,
     methods,
+    verdict,
 )
 
 ORDER = (GATE, AS_PUBLISHED, OURS)
@@ -86,11 +94,7 @@ def _apply(options: Options, simulated: SimulatedCohort) -> dict[str, Applied]:
 
 def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
     by_method = table.set_index("method")
-    found = by_method.loc
-
-    def figures(name: str) -> dict[str, str]:
-        keys = {"as_published": AS_PUBLISHED, "gate": GATE, "ours": OURS}
-        return {key: shown(table, method, name) for key, method in keys.items()}
+    passes = by_method["leakage_z_passes"]
 
     on = f"two communities, {table['subjects'].iloc[0]} networks; "
     on += f"{QUICK_NOTE}; " if options.quick else ""
@@ -103,7 +107,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "GATE rebuilds the nuisance along with the networks.",
             "Section 4, Figure 3 B",
             on + f"‖large − small‖ after / before (observed 1, truth {ratio[TRUTH]:.2f})",
-            **figures(difference),
+            **figures_of(table, difference),
             verdict=HOLDS if ratio[GATE] > 0.5 else FAILS,
             why="GATE knows nothing of the nuisance and keeps it.",
         ),
@@ -111,8 +115,8 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "Networks corrected by inv-VAE differ no longer between nuisance groups.",
             "Section 4, Figure 3 B",
             on + f"‖large − small‖ after / before (truth {ratio[TRUTH]:.2f})",
-            **figures(difference),
-            verdict=_verdict(ratio[AS_PUBLISHED] < noise, ratio[OURS] < noise),
+            **figures_of(table, difference),
+            verdict=verdict(published=ratio[AS_PUBLISHED] < noise, ours=ratio[OURS] < noise),
             why="A small group difference alone proves little: the same mean network for everybody "
             "has none at all; see the next two rows.",
         ),
@@ -120,10 +124,8 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "Invariant embeddings carry no information about the nuisance.",
             "Section 4, Figure 3 C",
             on + "worst cross-fitted R² of any probe that reads c from z",
-            **figures("leakage_z"),
-            verdict=_verdict(
-                found[AS_PUBLISHED, "leakage_z_passes"], found[OURS, "leakage_z_passes"]
-            ),
+            **figures_of(table, "leakage_z"),
+            verdict=verdict(published=passes[AS_PUBLISHED], ours=passes[OURS]),
             why="The encoder as published never sees c and keeps the overall scale, which the "
             "nuisance moved; two principal components do not show it, a probe does.",
         ),
@@ -132,15 +134,9 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "Section 4 (implied: nuisance-corrected networks)",
             on + "R² of A* against the same networks without nuisance; observed "
             f"{kept[OBSERVED]:.2f}",
-            **figures("fidelity"),
-            verdict=_verdict(kept[AS_PUBLISHED] > 0.5, kept[OURS] > 0.5),
+            **figures_of(table, "fidelity"),
+            verdict=verdict(published=kept[AS_PUBLISHED] > 0.5, ours=kept[OURS] > 0.5),
             why="Decoding z at c = 0 answers with nearly the same mean network for everybody; ours "
             "replays each network's own residual without the nuisance.",
         ),
     ]
-
-
-def _verdict(published: bool, ours: bool) -> str:
-    if published:
-        return HOLDS
-    return ONLY_OURS if ours else FAILS

@@ -52,7 +52,10 @@ STUDIES = (
 MANIFEST = "manifest.json"
 AS_PUBLISHED, GATE, OURS = "inv-VAE (published)", "GATE", "inv-VAE (ours)"
 NOT_TESTED = "–"
-HOLDS, ONLY_OURS, FAILS = "holds", "holds only for ours", "does not hold here"
+Verdict = Literal["holds", "holds only for ours", "does not hold here"]
+HOLDS: Verdict = "holds"
+ONLY_OURS: Verdict = "holds only for ours"
+FAILS: Verdict = "does not hold here"
 QUICK_EPOCHS = 5
 QUICK_NOTE = f"quick: {AS_PUBLISHED} and {GATE} were not trained to convergence"
 # Not the published rates (2e-5, and 5e-6 for simulations), at which 200 epochs are far from
@@ -99,7 +102,7 @@ class Claim:
     as_published: str
     gate: str
     ours: str
-    verdict: Literal["holds", "holds only for ours", "does not hold here"]
+    verdict: Verdict
     why: str
 
 
@@ -136,7 +139,7 @@ def write_outcome(
         options.step(f"Writing {name}")
         aside.mkdir()
         for title, figure in outcome.figures.items():
-            save_figure(figure, aside / title)
+            save_figure(figure, aside / title, dpi=options.size(200, 80))
         for title, table in outcome.numbers.items():
             write_table(aside / f"{title}.tsv", table)
         write_table(aside / "claims.tsv", pd.DataFrame([asdict(claim) for claim in outcome.claims]))
@@ -221,6 +224,13 @@ def with_interval(value: float, interval: tuple[float, float]) -> str:
     """
     low, high = interval
     return f"{value:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−").replace("−0.00", "0.00")
+
+
+def verdict(*, published: bool, ours: bool) -> Verdict:
+    """Return the verdict on what the paper claims of its method, and on what ours does."""
+    if published:
+        return HOLDS
+    return ONLY_OURS if ours else FAILS
 
 
 def edge_table(matrices: Mapping[str, NDArray[Any]], regions: pd.DataFrame) -> pd.DataFrame:
