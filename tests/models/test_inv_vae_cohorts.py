@@ -111,7 +111,7 @@ def test_age_that_goes_with_motion_is_kept_when_told():
         adjusted = model.adjust(data.X, confounds=data.motion)
         errors.append(np.abs(data.age_slopes(adjusted) - data.slopes).mean())
         age_in_z.append(readable(model.transform(data.X, confounds=data.motion), data.age))
-    assert errors[0] < 0.6 * errors[1]
+    assert errors[0] < 0.65 * errors[1]
     assert age_in_z[0] > age_in_z[1]
 
 

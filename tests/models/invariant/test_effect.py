@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.stats import nbinom
 from sklearn.linear_model import PoissonRegressor
 
 from stillome.edges import edge_indices
@@ -10,6 +12,7 @@ from stillome.models.invariant.effect import (
     fit_dispersion,
     fit_dispersion_slopes,
     fit_motion_effect,
+    likely_dispersion,
     log_means,
     refit_baseline,
     scaled_dispersion,
@@ -76,6 +79,30 @@ def test_dispersion_of_edges_that_are_all_alike():
     rng = np.random.default_rng(4)
     rates = np.full((500, E), 30, np.float32)
     assert_allclose(fit_dispersion(draw(rates, np.array(0.2), rng), rates), 0.2, atol=0.07)
+
+
+def test_likely_dispersion_is_the_maximum_of_the_likelihood():
+    rng = np.random.default_rng(7)
+    true = rng.uniform(0.1, 1, E)
+    rates = np.broadcast_to(rng.uniform(5, 50, E), (3000, E)).astype(np.float32)
+    counts = draw(rates, true, rng)
+    found = likely_dispersion(counts, rates, np.full(E, 0.3))
+    assert_allclose(found, true, rtol=0.3)
+    best = minimize_scalar(
+        lambda t: -nbinom.logpmf(counts[:, 0], np.exp(-t), 1 / (1 + rates[:, 0] * np.exp(t))).sum(),
+        bounds=(-4, 2),
+    )
+    assert_allclose(np.log(found[0]), best.x, atol=0.03)
+
+
+def test_a_few_huge_counts_do_not_rule_the_dispersion():
+    rng = np.random.default_rng(8)
+    rates = np.full((400, E), 30, np.float32)
+    counts = draw(rates, np.array(0.2), rng)
+    counts[:2] *= 30
+    moments = fit_dispersion(counts, rates)
+    likely = likely_dispersion(counts, rates, moments)
+    assert np.median(likely) < 0.3 * np.median(moments)
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.5])

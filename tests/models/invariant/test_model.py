@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from stillome.models.invariant.model import (
-    InvariantModel,
-    from_arrays,
-    is_whole,
-    to_arrays,
-    weight_unit,
-)
+from stillome.models.invariant.model import InvariantModel, from_arrays, to_arrays
 
 V, N = 12, 150
 E = V * (V - 1) // 2
@@ -33,18 +27,6 @@ def fitted(edges, motion) -> InvariantModel:
     return InvariantModel.fit(
         edges, motion, n_regions=V, n_components=6, lengths=None, covariates=None
     )
-
-
-def test_what_counts_as_whole():
-    assert is_whole(np.array([[3, 1]])) and is_whole(np.array([[3.0, 0.0]]))
-    assert not is_whole(np.array([[3.0, 0.5]]))
-
-
-def test_weights_are_brought_to_the_size_of_counts():
-    assert weight_unit(np.array([[7, 0]])) == 1
-    assert weight_unit(np.array([[7.5, 0]])) == 1
-    assert weight_unit(np.array([[0.002, 0.0]])) == pytest.approx(10_000)
-    assert weight_unit(np.array([[2e6, 0.5]])) == pytest.approx(20 / np.median([2e6, 0.5]))
 
 
 def test_the_unit_of_weights_does_not_matter(data):

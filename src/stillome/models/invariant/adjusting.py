@@ -13,7 +13,8 @@ from stillome.models.invariant.counterfactual import (
     replay_counts,
     replay_weights,
 )
-from stillome.models.invariant.model import InvariantModel, is_whole
+from stillome.models.invariant.model import InvariantModel
+from stillome.models.invariant.weights import is_whole
 from stillome.validation import check_share
 
 Floats = NDArray[np.float64]
@@ -58,7 +59,7 @@ def replay(
     there = model.law(latent, np.broadcast_to(level, motion.shape))
     positions = positions_in_step(edges, seed)
     if model.whole and is_whole(edges):
-        moved = replay_counts(edges, here, there, positions)
+        moved = replay_counts(edges, here, there, positions, model.calibration)
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from stillome.counts import map_counts, nb_cdf, nb_pmf, nb_quantile
+from stillome.models.invariant.calibration import Calibration
 
 _PROBABILITY_RANGE = (1e-4, 1 - 1e-4)
 
@@ -46,7 +47,13 @@ def positions_in_step(edges: NDArray[Any], seed: list[int]) -> Floats:
     return draws
 
 
-def replay_counts(counts: NDArray[Any], here: Law, there: Law, positions: Floats) -> NDArray[Any]:
+def replay_counts(
+    counts: NDArray[Any],
+    here: Law,
+    there: Law,
+    positions: Floats,
+    calibration: Calibration | None = None,
+) -> NDArray[Any]:
     """Carry whole-number counts (n, E) from one law to the other, by quantile."""
     return map_counts(
         counts,
@@ -55,6 +62,7 @@ def replay_counts(counts: NDArray[Any], here: Law, there: Law, positions: Floats
         np.exp(there.log_rates),
         1 / there.dispersions,
         positions=positions,
+        carry=None if calibration is None else calibration.carry,
     )
 
 
@@ -74,18 +82,20 @@ def replay_weights(
     subject by one exact function of motion, which in data without noise is a code for motion.
     """
     here_sd, there_sd = np.sqrt(np.log1p(here.dispersions)), np.sqrt(np.log1p(there.dispersions))
+    # A log-normal value of this mean has a logarithm half its variance lower.
+    here_mean, there_mean = here.log_rates - here_sd**2 / 2, there.log_rates - there_sd**2 / 2
     positive = weights > 0
     with np.errstate(divide="ignore"):
-        score = np.where(positive, (np.log(weights) - here.log_rates) / here_sd, 0.0)
+        score = np.where(positive, (np.log(weights) - here_mean) / here_sd, 0.0)
     unsure = log_ratio_sd * special.ndtri(np.clip(positions, *_PROBABILITY_RANGE))
-    moved = np.exp(there.log_rates + there_sd * score + unsure)
+    moved = np.exp(there_mean + there_sd * score + unsure)
     same = zeros.here == zeros.there
     if same.all():
         return np.where(positive, moved, 0.0)
     draw = positions * zeros.here
     level = np.where(positive, zeros.here + (1 - zeros.here) * special.ndtr(score), draw)
     among_positive = np.clip((level - zeros.there) / (1 - zeros.there), *_PROBABILITY_RANGE)
-    refilled = np.exp(there.log_rates + there_sd * special.ndtri(among_positive))
+    refilled = np.exp(there_mean + there_sd * special.ndtri(among_positive))
     changed = np.where(level <= zeros.there, 0.0, refilled)
     return np.where(same, np.where(positive, moved, 0.0), changed)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from stillome.models.invariant.pooling import (
     EdgeDesign,
@@ -19,6 +20,8 @@ _PRIOR_PRECISION = 4.0  # weak, so that the first steps are finite for edges of 
 _LARGEST_STEP = 1.5
 _LOG_RATE_LIMIT = 16.0  # nine million fibres
 _DISPERSION_RANGE = (1e-3, 50.0)
+_LIKELY_START = (1e-2, 20.0)
+_LIKELIHOOD_STEPS = 4
 
 Floats = NDArray[np.float64]
 Array = NDArray[np.floating[Any]]
@@ -121,6 +124,40 @@ def fit_dispersion(counts: Array, rates: Array) -> Floats:
     between = max(float(np.var(own[strong]) - np.median(variance[strong])), 1e-4)
     weight = between / (between + variance)
     return np.clip(weight * own + (1 - weight) * typical, *_DISPERSION_RANGE)
+
+
+def likely_dispersion(counts: Array, rates: Array, start: Floats) -> Floats:
+    """Refine dispersions by likelihood, shrunk over edges: moments hang on the largest counts.
+
+    Parameters
+    ----------
+    counts, rates : arrays of shape (n, E)
+    start : array of shape (E,)
+        From `fit_dispersion`.
+    """
+    means = np.maximum(rates.astype(np.float64), 1e-8)
+    log_dispersion = np.log(np.clip(start, *_LIKELY_START))
+    middle, precision = float(np.median(log_dispersion)), 1.0
+    for _ in range(_LIKELIHOOD_STEPS):
+        gradient, information = _dispersion_derivatives(counts, means, np.exp(-log_dispersion))
+        gradient -= precision * (log_dispersion - middle)
+        step = np.clip(gradient / (information + precision), -1, 1)
+        log_dispersion = np.clip(log_dispersion + step, *np.log(_DISPERSION_RANGE))
+        variance = 1 / information
+        sure = variance <= np.quantile(variance, 0.6)
+        middle = float(np.median(log_dispersion[sure]))
+        between = float(np.var(log_dispersion[sure]) - np.median(variance[sure]))
+        precision = 1 / max(between, 0.02)
+    return np.asarray(np.exp(log_dispersion))
+
+
+def _dispersion_derivatives(counts: Array, means: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return gradient and information (E,) of the likelihood in the log dispersion."""
+    both, total = counts + sizes, means + sizes
+    scores = special.psi(both) - special.psi(sizes) + 1 + np.log(sizes / total) - both / total
+    scores *= -sizes
+    # The outer product of the scores: half the price of second derivatives.
+    return scores.sum(axis=0), np.maximum(np.einsum("ne,ne->e", scores, scores), 1e-3)
 
 
 def fit_dispersion_slopes(

@@ -6,7 +6,7 @@ analysis, keeping the factors that stand above the noise. The decoder adds the p
 ψ = z · loadings, to the log rate of every edge and is fitted by likelihood.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from stillome.models.invariant.effect import (
     MotionEffect,
     fit_dispersion,
     fit_dispersion_slopes,
+    likely_dispersion,
     scaled_dispersion,
 )
 from stillome.models.invariant.moments import log_moments
@@ -25,7 +26,7 @@ from stillome.models.invariant.spectrum import leading_factors
 
 _SD_FLOOR = 0.05
 _ROUNDS = 2
-_LEAST_RELIABLE = 0.0  # squared cosine with the true direction
+_LEAST_RELIABLE = 0.25  # squared cosine with the true direction
 _LARGEST_SHARE = 0.95
 _LARGEST_WEIGHT = 3.0
 _SCALE_MARGIN = 1.5
@@ -55,6 +56,8 @@ class Encoder:
         The same for all subjects; 1 (the prior) for units that carry nothing.
     association : array of shape (P, K)
         What of each unit still goes with each function of motion, beyond chance; taken out.
+    common_scale : array of shape (P,)
+        log spread of the input changes by this much with each function of motion, for all edges.
     directions : array of shape (K, J)
         Directions of z along which people differ more, or less, the more they moved.
     scale_slopes : array of shape (P, J)
@@ -69,12 +72,14 @@ class Encoder:
     association: Floats
     directions: Floats
     scale_slopes: Floats
+    common_scale: Floats = field(default_factory=lambda: np.zeros(1))
 
     def encode(self, values: Array, functions: Array) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
         dtype = values.dtype
         standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
+        standard *= np.exp(-functions @ self.common_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
         means -= functions @ self.association
         along = means @ self.directions
@@ -105,12 +110,15 @@ class Decoder:
     dispersion : array of shape (E,)
         Around the person's own rate.
     dispersion_slopes : array of shape (P,)
+    grain : array of shape ()
+        For weights: see `fit_spread`; 0 for counts.
     """
 
     offset: Floats
     loadings: Floats
     dispersion: Floats
     dispersion_slopes: Floats
+    grain: Floats = field(default_factory=lambda: np.zeros(()))
 
     def log_rates(self, effect: MotionEffect, functions: Array, latent: Array) -> Array:
         """Return the log rate of every edge, shape (n, E)."""
@@ -158,6 +166,8 @@ def fit_encoder(
     standard = (values - offset) / scale
     drift = _fit_drift(standard, motion, design)
     standard -= motion.values @ drift.astype(values.dtype)
+    common_scale = _fit_common_scale(standard, motion.values)
+    standard *= np.exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     precision = np.ones(n_edges, values.dtype)
     for round_ in range(_ROUNDS):
         weighted = standard * precision
@@ -189,6 +199,7 @@ def fit_encoder(
         association,
         directions,
         scale_slopes,
+        common_scale,
     )
 
 
@@ -224,13 +235,9 @@ def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: F
         if step in (4, 7):
             mean_square = (loadings.astype(np.float64) ** 2).mean(axis=1, keepdims=True)
             prior_variance = np.maximum(mean_square, 1e-6)
-    slopes = fit_dispersion_slopes(counts, rates, dispersion.astype(np.float64), functions)
-    return Decoder(
-        offset.astype(np.float64),
-        loadings.astype(np.float64),
-        dispersion.astype(np.float64),
-        slopes,
-    )
+    likely = likely_dispersion(counts, rates, dispersion.astype(np.float64))
+    slopes = fit_dispersion_slopes(counts, rates, likely, functions)
+    return Decoder(offset.astype(np.float64), loadings.astype(np.float64), likely, slopes)
 
 
 def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
@@ -254,6 +261,15 @@ def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
     squares = (slopes**2 / np.where(variances > 0, variances, np.inf)).sum(axis=1, keepdims=True)
     real = np.maximum(0, 1 - (n_active - 2) / np.maximum(len(latent) * squares, 1e-12))
     return np.asarray(slopes * real / motion.spread[:, None])
+
+
+def _fit_common_scale(standard: Array, functions: Array) -> Floats:
+    """Find how the spread of all edges together changes with motion; 0 where chance explains it."""
+    log_square = np.log((standard**2).mean(axis=1, dtype=np.float64) + 1e-12)
+    log_square -= log_square.mean()
+    slopes = functions.T.astype(np.float64) @ log_square / len(standard) / 2
+    chance = log_square.var() / (4 * len(standard))
+    return np.asarray(slopes * np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12)))
 
 
 def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:

@@ -1,13 +1,15 @@
 """The fitted parts of `InvVAE` as one thing: counts and motion in, person and laws out."""
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.counts import nb_scores
 from stillome.models.invariant.basis import MotionBasis, MotionFunctions
-from stillome.models.invariant.counterfactual import Law, ZeroShares
+from stillome.models.invariant.calibration import Calibration, some_counts
+from stillome.models.invariant.counterfactual import Law, ZeroShares, positions_in_step
 from stillome.models.invariant.effect import (
     MotionEffect,
     fit_motion_effect,
@@ -24,10 +26,9 @@ from stillome.models.invariant.factors import (
 )
 from stillome.models.invariant.inference import ConfoundInference
 from stillome.models.invariant.pooling import EdgeDesign
+from stillome.models.invariant.weights import fit_spread, is_whole, weight_unit
 from stillome.models.invariant.zeros import ZeroModel, fit_zero_model, no_zero_model
 
-_TYPICAL_WEIGHT = 20.0
-_LARGEST_MEDIAN = 1000.0
 _LEAST_SIZE = 0.1
 
 Floats = NDArray[np.float64]
@@ -56,6 +57,7 @@ class InvariantModel:
     zeros: ZeroModel
     inference: ConfoundInference
     unknown_slopes: Floats
+    calibration: Calibration = field(default_factory=Calibration)
 
     @classmethod
     def fit(
@@ -69,32 +71,41 @@ class InvariantModel:
         covariates: Floats | None,
     ) -> Self:
         """Fit motion's effect first, then the person; see the parts for what each does."""
-        unit = weight_unit(edges)
+        unit, whole = weight_unit(edges), is_whole(edges)
         counts = (edges * unit).astype(np.float32)
         basis = MotionBasis.fit(confounds)
         motion = MotionFunctions.given(basis(confounds), covariates)
         design = EdgeDesign.from_edges(log_means(counts), lengths, n_regions)
         effect = _fit_effect(counts, motion, design)
-        values = encoder_input(counts, effect, motion.values, whole=is_whole(edges))
+        values = encoder_input(counts, effect, motion.values, whole=whole)
         encoder = fit_encoder(values, motion, design, n_components)
         latent = encoder.encode(values, motion.values)
+        shown = encoder.shown(latent, motion.values)
+        decoder = fit_decoder(counts, effect, motion.values, shown)
+        # Counts need neither: their own law says how they scatter and how often they are empty.
+        zeros = no_zero_model(counts, basis.n_functions)
+        if not whole:
+            spread, grain = fit_spread(counts, decoder.log_rates(effect, motion.values, shown))
+            none = np.zeros(basis.n_functions)
+            decoder = replace(decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
+            zeros = fit_zero_model(counts, basis(confounds), design)
         inference, left_out = ConfoundInference.fit(counts, confounds)
         model = cls(
             np.array(unit),
-            np.array(is_whole(edges)),
+            np.array(whole),
             basis,
             effect,
             encoder,
-            fit_decoder(counts, effect, motion.values, encoder.shown(latent, motion.values)),
-            # Counts need none: their own law says how often an edge is empty.
-            no_zero_model(counts, basis.n_functions)
-            if is_whole(edges)
-            else fit_zero_model(counts, basis(confounds), design),
+            decoder,
+            zeros,
             inference,
             np.zeros((basis.n_functions, n_components)),
         )
         kept = None if covariates is None else covariates[: len(left_out)]
-        return replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
+        model = replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
+        if whole:
+            model = replace(model, calibration=model._fit_calibration(counts, latent, confounds))
+        return model
 
     def encode(self, edges: NDArray[Any], confounds: Floats) -> tuple[Floats, Floats]:
         """Return z (n, K) and the confounds (n, C) with unknown values filled in."""
@@ -113,10 +124,11 @@ class InvariantModel:
         """Return what these people would show at this motion, per edge."""
         functions = self.basis(confounds)
         shown = self.encoder.shown(latent, functions)
-        return Law(
-            self.decoder.log_rates(self.effect, functions, shown).astype(np.float64),
-            self.decoder.dispersions(functions).astype(np.float64),
-        )
+        log_rates = self.decoder.log_rates(self.effect, functions, shown).astype(np.float64)
+        dispersions = self.decoder.dispersions(functions).astype(np.float64)
+        if self.decoder.grain > 0:
+            dispersions += self.decoder.grain * np.exp(-log_rates)
+        return Law(log_rates, dispersions)
 
     def zero_shares(self, confounds: Floats, reference: Floats) -> ZeroShares:
         """Return the probability of an empty edge here and at the reference."""
@@ -136,6 +148,7 @@ class InvariantModel:
             drift=weight * self.encoder.drift,
             association=weight * self.encoder.association,
             scale_slopes=weight * self.encoder.scale_slopes,
+            common_scale=weight * self.encoder.common_scale,
         )
         return replace(self, encoder=encoder)
 
@@ -153,24 +166,20 @@ class InvariantModel:
         inferred = MotionFunctions.given(functions / size, covariates)
         return fit_association(latent, inferred) / size[:, None]
 
+    def _fit_calibration(
+        self, counts: NDArray[np.float32], latent: Floats, confounds: Floats
+    ) -> Calibration:
+        law, chosen = self.law(latent, confounds), some_counts(*counts.shape)
+        log_rates = law.log_rates.ravel()[chosen]
+        positions = positions_in_step(counts.reshape(1, -1)[:, chosen], [0])[0]
+        sizes = 1 / law.dispersions.ravel()[chosen]
+        scores = nb_scores(counts.ravel()[chosen], np.exp(log_rates), sizes, positions)
+        return Calibration.fit(scores, log_rates)
+
     def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
         single = functions.astype(np.float32)
         values = encoder_input(counts, self.effect, single, whole=bool(self.whole))
         return self.encoder.encode(values, single)
-
-
-def weight_unit(edges: NDArray[Any]) -> float:
-    """Return 1 for whole numbers; weights are brought to the size of typical counts."""
-    if is_whole(edges):
-        return 1.0
-    positive = edges[edges > 0]
-    median = float(np.median(positive)) if positive.size else 1.0
-    return 1.0 if 1 <= median <= _LARGEST_MEDIAN else _TYPICAL_WEIGHT / median
-
-
-def is_whole(edges: NDArray[Any]) -> bool:
-    """Whether these are fibre counts rather than weights."""
-    return edges.dtype.kind in "iu" or bool((edges == np.floor(edges)).all())
 
 
 def _fit_effect(
@@ -191,12 +200,12 @@ def _fit_effect(
 def to_arrays(part: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
     """Return the arrays of a dataclass of arrays and such dataclasses, by dotted names."""
     arrays: dict[str, NDArray[Any]] = {}
-    for field in fields(part):
-        value = getattr(part, field.name)
+    for item in fields(part):
+        value = getattr(part, item.name)
         if is_dataclass(value):
-            arrays |= to_arrays(value, f"{prefix}{field.name}.")
+            arrays |= to_arrays(value, f"{prefix}{item.name}.")
         else:
-            arrays[prefix + field.name] = np.asarray(value)
+            arrays[prefix + item.name] = np.asarray(value)
     return arrays
 
 
@@ -209,9 +218,17 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         "decoder": Decoder,
         "zeros": ZeroModel,
         "inference": ConfoundInference,
+        "calibration": Calibration,
     }
     built = {
-        name: kind(**{field.name: arrays[f"{name}.{field.name}"] for field in fields(kind)})
+        # What an earlier version did not know yet keeps its default.
+        name: kind(
+            **{
+                item.name: arrays[f"{name}.{item.name}"]
+                for item in fields(kind)
+                if f"{name}.{item.name}" in arrays
+            }
+        )
         for name, kind in parts.items()
     }
     unit, whole = (arrays[name].reshape(()) for name in ("unit", "whole"))
