@@ -83,7 +83,8 @@ def run(study: str, options: argparse.Namespace) -> ComparisonResult:
 
 def averages(result: ComparisonResult) -> pd.DataFrame:
     """Average over traits, as the text of the paper does; the figure shows each."""
-    table = result.summary.groupby("method", sort=False)[[*SHOWN, "seconds"]].mean()
+    columns = [*SHOWN, *(["r_null"] if len(result.null) else []), "seconds"]
+    table = result.summary.groupby("method", sort=False)[columns].mean()
     return table.rename(columns={"seconds": "seconds_per_fold"})
 
 
