@@ -15,6 +15,7 @@ Ours appears twice: with c as a number, and with its six levels as categories, s
 so few values of c on the log scale is taken for a straight line.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,7 @@ def run(options: Options) -> Outcome:
         distances = symmetric_kl(Z, np.maximum(std, 1e-6))
         adjusted = model.adjust(paired.X, confounds=c, reference=np.zeros(c.shape[1]))
         rows += level_rows(name, paired, distances, adjusted, options.seed)
-        title = f"distances_{name}".replace(" ", "_").replace(",", "")
-        figures[title] = plot_distances(
+        figures[re.sub(r"\W+", "_", f"distances {name}").strip("_")] = plot_distances(
             np.log10(1 + distances), paired.confounds[:, 0], label="log10(1 + KL in nats)"
         )
         blocks.append(block_means(name, paired, distances))

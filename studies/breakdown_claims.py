@@ -80,7 +80,7 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             "extreme motion, paired: share whose z is nearest (symmetric KL) to their own without "
             "motion [95 %, bootstrap over networks]",
             *(shown[AS_PUBLISHED], shown[GATE], ours),
-            study.HOLDS if keeps(AS_PUBLISHED) else study.ONLY_OURS if best else study.FAILS,
+            study.verdict(published=keeps(AS_PUBLISHED), ours=best),
             "A* at c = 0.9 is nearest to the own network for "
             + ", ".join(f"{value:.0%} ({m})" for m, value in adjusted.items())
             + "; raw networks also pass by correlation, since motion only scales them.",
@@ -116,10 +116,10 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
     return Claim(
         "z of networks with and without motion overlap while motion is small.",
         "Appendix H, components of z",
-        "extreme motion, spread levels μ = 0.5, 0.1, 0.01, 0.001, 0.0001: distance in sd from those "
-        "without motion, in two components; permutation p at μ = 0.5",
+        "extreme motion, spread levels μ = 0.5, 0.1, 0.01, 0.001, 0.0001: distance in sd from "
+        "those without motion, in two components; permutation p at μ = 0.5",
         *shown.values(),
-        study.HOLDS if near[AS_PUBLISHED] else study.ONLY_OURS if near[OURS] else study.FAILS,
+        study.verdict(published=near[AS_PUBLISHED], ours=near[OURS]),
         f"p at the first and the last level: {p[AS_PUBLISHED]} as published, {p[GATE]} GATE, "
         f"{p[OURS]} ours; the paper sees a part at the last.",
     )
