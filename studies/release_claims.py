@@ -106,7 +106,8 @@ def _transfer_claim(first: pd.DataFrame, name: str) -> Claim:
     def told(method: str) -> str:
         row = first.loc[method]
         r = with_interval(row["transfer_r"], (row["transfer_r_low"], row["transfer_r_high"]))
-        leaks = f"z {row['leakage_z']:.2f}, A* {row['leakage_adjusted']:.2f}".replace("-", "−")
+        leaks = f"z {row['leakage_z']:.2f}, A* {row['leakage_adjusted']:.2f}"
+        leaks = leaks.replace("-", "−").replace("z nan", "z – (empty)")
         return NOT_TESTED if np.isnan(row["transfer_r"]) else f"{r}; leakage {leaks}"
 
     good = first["transfer_r"] >= ALMOST * first.loc[LEARNED_FROM, "transfer_r"]

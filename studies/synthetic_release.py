@@ -44,7 +44,7 @@ def run(options: Options) -> Outcome:
     given = (
         load_cohort(options.data)
         if options.data is not None
-        else stand_in(HCP, options.size(800, 120), options.seed)
+        else stand_in(HCP, options.size(1065, 120), options.seed)
     )
     learn, judge = halves(given, options.seed)
     drawn, rows = {LEARNED_FROM: [learn]}, []
@@ -126,7 +126,8 @@ def transfer(found: Half, judge: Half, lengths: Any, options: Options) -> dict[s
         "transfer_r": mean_r(np.arange(len(predicted))),
         "transfer_r_low": low,
         "transfer_r_high": high,
-        "leakage_z": max(probe_scores(z, judge.motion).values()),
+        # What is the same for everybody says nothing of motion, nor of anything else.
+        "leakage_z": max(probe_scores(z, judge.motion).values()) if np.ptp(z) else np.nan,
         "leakage_adjusted": max(probe_scores(adjusted, judge.motion, kind="counts").values()),
     }
 

@@ -6,7 +6,7 @@ lowest and the 100 with the highest scores in the first three components of z (F
 the distance of both groups in standard deviations and its permutation p. Models for these are
 fitted without traits: a z that was trained on a trait would part its ends in any case.
 
-Full runs take 800 simulated subjects (400 for residual misalignment), or all real ones.
+Full runs take 1,065 simulated subjects (500 for residual misalignment), or all real ones.
 """
 
 import itertools
@@ -64,8 +64,8 @@ def parts(options: Options) -> dict[str, tuple[StudyCohort, list[str]]]:
         real = load_cohort(options.data)
         both = {"head": (real, [real.head_motion]), "residual": (real, list(real.residual))}
         return {part: given for part, given in both.items() if given[1]}
-    large = stand_in(HCP, options.size(800, 90), options.seed)
-    small = stand_in(HCP, options.size(400, 60), options.seed + 1)
+    large = stand_in(HCP, options.size(1065, 90), options.seed)
+    small = stand_in(HCP, options.size(500, 60), options.seed + 1)
     return {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
 
 
