@@ -97,7 +97,7 @@ def measures(
             found = applied[name]
             row |= {"epochs": found.epochs, "kl_nats": found.kl, "active_units": found.active_units}
             row |= _leakage("leakage_z", found.Z, confounds, "features", seed)
-        if not options.quick:
+        if not options.quick and name != TRUTH:
             row |= _leakage("leakage_adjusted", edges, confounds, "counts", seed)
         for measure, members in groups.items():
             row |= _difference(f"difference_{measure}", edges, X, members, seed)
@@ -113,7 +113,7 @@ def component_table(
     """Return the scores that `plot_components` draws, one row per subject."""
     table = {str(column): motion[column].to_numpy() for column in motion}
     shared = Projection.of(np.asarray(next(iter(networks.values())), dtype=float), 2)
-    for title, features in (networks | latents).items():
+    for title, features in ({**networks, **latents}).items():
         axes = shared if title in networks else Projection.of(np.asarray(features, dtype=float), 2)
         for k, scores in enumerate(axes.scores(features).T, start=1):
             table[f"{title}, PC{k}"] = scores
@@ -132,6 +132,10 @@ def correction_table(X: Array, adjusted: Array, groups: MotionGroups) -> pd.Data
 
 
 def _leakage(name: str, features: Array, confounds: Array, kind: Any, seed: int) -> dict[str, Any]:
+    if not np.ptp(features, axis=0).any():  # collapsed: says nothing of motion, nor of anything
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan) | {
+            f"{name}_passes": False
+        }
     found = leakage_certificate(
         features, confounds, kind=kind, n_permutations=PERMUTATIONS, random_state=seed
     )
@@ -178,6 +182,8 @@ def _with_bounds(name: str, statistic: Any, n_subjects: int, seed: int) -> dict[
 def shown(table: pd.DataFrame, method: str, name: str) -> str:
     """Write one figure of `measures` with its interval."""
     row = table.set_index("method").loc[method]
+    if pd.isna(row[name]):
+        return "empty: the same for everybody"
     text = with_interval(row[name], (row[f"{name}_low"], row[f"{name}_high"]))
     if f"{name}_passes" in row:
         text += ", passes" if row[f"{name}_passes"] else f", fails (p = {row[f'{name}_p']:.2g})"

@@ -44,7 +44,7 @@ from studies.study import (
 
 ORDER = (GATE, AS_PUBLISHED, OURS)
 SHOWN = {AS_PUBLISHED: "as_published", OURS: "ours"}
-QUICK_FIGURES = "quick: of residual misalignment, only groups by translation are drawn"
+QUICK_FIGURES = "quick: of residual misalignment, only part of the figures is drawn"
 CHANGE = "adjusted − observed, mean over subjects (fibres)"
 
 
@@ -70,8 +70,7 @@ class _Part:
         self.study, self.columns = study, columns
         self.X = study.cohort.edges
         self.groups = {
-            column: study.cohort.motion_groups(column, quantile=study.quantile)
-            for column in columns
+            name: study.cohort.motion_groups(name, quantile=study.quantile) for name in columns
         }
         moved = study.cohort.motion[list(columns)].to_numpy(dtype=float)
         self.applied: dict[str, Applied] = {}
@@ -81,21 +80,19 @@ class _Part:
         options.step(f"{study.name}, {' and '.join(columns)}: measuring")
         self.table = measures(self.applied, self.X, moved, self.groups, study.motion_free, options)
         self.networks = {OBSERVED: self.X} | {n: self.applied[n].adjusted for n in ORDER}
-        # Quick runs draw the groups of one measure only: drawing takes longer than fitting there.
+        residual = columns == study.residual
+        # Quick runs draw less: it takes longer than fitting there.
         self.drawn = dict(list(self.groups.items())[: options.size(len(columns), 1)])
-        drawn = self._matrices() | self._components() | self._changes()
-        if columns == study.residual or not study.residual:
-            drawn |= self._corrections()
+        drawn = self._matrices() | self._components()
+        drawn |= self._changes() if not (residual and options.quick) else {}
+        drawn |= self._corrections() if residual or not study.residual else {}
         slug = study.name.replace(" ", "_").lower()
-        place = {"circle": "A6" if columns == study.residual else "5"}
-        other = "4" if columns != study.residual else "A5" if "HCP" in study.name else "A4"
-        named = {
-            f"figure{place.get(name.split('_')[0], other)}_{slug}_{name}": found
-            for name, found in drawn.items()
-        }
-        self.figures = {name: figure for name, (figure, _) in named.items()}
-        self.numbers = {name: table for name, (_, table) in named.items()}
-        self.numbers[f"figure{other}_{slug}_measures"] = self.table
+        circle = "A6" if residual else "5"
+        other = "4" if not residual else "A5" if "HCP" in study.name else "A4"
+        self.figures, self.numbers = {}, {f"figure{other}_{slug}_measures": self.table}
+        for name, (figure, table) in drawn.items():
+            title = f"figure{circle if name.startswith('circle') else other}_{slug}_{name}"
+            self.figures[title], self.numbers[title] = figure, table
 
     def _matrices(self) -> dict[str, tuple[Figure, pd.DataFrame]]:
         regions = self.study.cohort.regions

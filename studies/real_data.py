@@ -62,7 +62,7 @@ ALSO_SHOWN = {HCP: {"oral reading": "ReadEng_AgeAdj", "card sorting": "CardSort_
 QUANTILE = {HCP: 0.1, ABCD: 0.05}  # share of subjects in each motion group, Section 2.2
 RESIDUAL = ("translation_mm", "rotation_rad")
 BASELINES = ("baseline_year_1_arm_1", "ses-00A", "00A")
-_SIZES = {HCP: (1065, 100), ABCD: (2000, 100)}  # full, quick
+_SIZES = {HCP: (1065, 100), ABCD: (1000, 100)}  # full, quick
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,8 @@ def _motion(
     folder: Path, connectomes: Path, headers: dict[Path, tuple[set[str], str | None]]
 ) -> pd.DataFrame:
     tables = [(path, e) for path, (columns, e) in headers.items() if abcd_release(list(columns))]
-    parts = [read_motion(path, session=event) for path, event in tables]
+    # ABCD's pipeline reports degrees, whether or not a table says so.
+    parts = [read_motion(path, session=event, rotation_unit="deg") for path, event in tables]
     folders = [p for p in folder.iterdir() if p.is_dir() and p != connectomes]
     if folders:
         # What was measured on the images themselves comes before what a table says of them.

@@ -72,7 +72,7 @@ def plot_correction(
         axes.set_ylim(top=150)
         axes.set(xlabel="change of an edge (fibres, adjusted − raw)", ylabel="edges (%)")
         axes.set_title(title)
-        figure.legend(loc="outside lower center", ncols=2)
+        figure.legend(loc="outside lower center", ncols=1)
     return figure
 
 
