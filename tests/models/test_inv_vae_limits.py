@@ -110,8 +110,10 @@ def test_fibres_in_millions():
 
 
 def test_motion_far_from_any_seen_gives_numbers(fitted):
-    adjusted = fitted.adjust(DATA.X, confounds=DATA.motion * 50)
-    latent = fitted.transform(DATA.X, confounds=np.full(N, 1e6))
+    with pytest.warns(StillomeWarning, match="Are the units the same"):
+        adjusted = fitted.adjust(DATA.X, confounds=DATA.motion * 50)
+    with pytest.warns(StillomeWarning, match="Are the units the same"):
+        latent = fitted.transform(DATA.X, confounds=np.full(N, 1e6))
     assert (adjusted >= 0).all() and np.isfinite(latent).all()
 
 

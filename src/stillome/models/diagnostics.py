@@ -53,14 +53,13 @@ def latent_diagnostics(
     return LatentDiagnostics(kl, active)
 
 
-def warn_if_collapsed(diagnostics: LatentDiagnostics) -> None:
-    """Say that the latent is empty, if it is."""
+def warn_if_collapsed(diagnostics: LatentDiagnostics, advice: str) -> None:
+    """Say that the latent is empty, if it is, and what to do about it."""
     if diagnostics.collapsed:
         warnings.warn(
             f"The latent has collapsed: {diagnostics.kl:.2g} nats and {diagnostics.active_units} "
             f"active units of {len(diagnostics.kl_per_dimension)}. It looks free of motion because "
-            "it says nothing about the person. Train longer or with a higher learning_rate, and "
-            "read no invariance figure of this fit.",
+            f"it says nothing about the person. {advice} Read no invariance figure of this fit.",
             StillomeWarning,
             stacklevel=3,
         )

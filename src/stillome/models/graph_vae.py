@@ -121,7 +121,8 @@ class GraphVAE(Storable):
             self.history_ = history_table(run.progress.history)
         training = data.edges[run.training_rows]
         self.diagnostics_ = latent_diagnostics(*self.network_.posterior(training))
-        warn_if_collapsed(self.diagnostics_)
+        advice = "Train longer or with a higher learning_rate."
+        warn_if_collapsed(self.diagnostics_, advice)
         return self
 
     def transform(

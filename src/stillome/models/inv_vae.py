@@ -15,7 +15,11 @@ from stillome.models.invariant.adjusting import (
     log_likelihood,
     replay,
 )
-from stillome.models.invariant.cautions import warn_if_far, warn_if_not_separable
+from stillome.models.invariant.cautions import (
+    warn_if_far,
+    warn_if_not_separable,
+    warn_if_unlike_training,
+)
 from stillome.models.invariant.frontier import COLUMNS, invariance_frontier, smallest_passing
 from stillome.models.invariant.inference import InferredConfounds
 from stillome.models.invariant.model import InvariantModel, from_arrays, to_arrays
@@ -161,7 +165,7 @@ class InvVAE(Storable):
         latent, _ = self.model_.encode(known.edges, known.motion)
         log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
         self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
-        warn_if_collapsed(self.diagnostics_)
+        warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         self.people_ = People.fit(latent, known.motion, known.traits)
         self.training_hash_ = training_hash(data.edges)
         return self
@@ -313,7 +317,10 @@ class InvVAE(Storable):
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
         if confounds is None:
             return np.full((n_subjects, self.n_confounds_), np.nan)
-        return self._new_confounds(confounds, n_subjects, allow_missing=True)
+        motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
+        low, *_, high = self.people_.confounds.quantiles
+        warn_if_unlike_training(motion, low, high, self.model_.basis.scales)
+        return motion
 
     def _get_state(self) -> ModelState:
         arrays = {f"model.{name}": value for name, value in to_arrays(self.model_).items()}

@@ -9,7 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.models.base import TrainingData
-from stillome.models.invariant.cautions import warn_if_far, warn_if_not_separable
+from stillome.models.invariant.cautions import (
+    warn_if_far,
+    warn_if_not_separable,
+    warn_if_unlike_training,
+)
 from stillome.models.invariant.frontier import invariance_frontier, smallest_passing
 from stillome.models.invariant.training import check_seed, check_weight, known_subjects
 
@@ -103,3 +107,12 @@ def test_references_nobody_was_near_are_named():
         warnings.simplefilter("error")
         warn_if_far(np.array([0.0, 1.2]), low, high, spread)
     assert_allclose(low, [0.1, 0.0])
+
+
+def test_confounds_in_other_units_are_noticed():
+    low, high, spread = np.array([0.1]), np.array([0.9]), np.array([0.2])
+    with pytest.warns(StillomeWarning, match=r"1 of 3 subjects .* \(row 2 has 300\).* units"):
+        warn_if_unlike_training(np.array([[0.3], [np.nan], [300.0]]), low, high, spread)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_unlike_training(np.array([[0.3], [1.4]]), low, high, spread)

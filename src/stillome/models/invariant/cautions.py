@@ -1,4 +1,4 @@
-"""What the reader of a result must know: designs that say too little, references nobody was at."""
+"""What the reader of a result must know: designs that say too little, motion nobody had."""
 
 import warnings
 
@@ -9,6 +9,7 @@ from stillome.exceptions import StillomeWarning
 
 _NOT_SEPARABLE = 0.8
 _FAR = 1.0  # standard deviations outside the training range
+_VERY_FAR = 4.0  # for subjects, of whom some always move more than anybody before
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +26,21 @@ def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:
             "apart in these data. Read adjusted connectomes with care.",
             StillomeWarning,
             stacklevel=3,
+        )
+
+
+def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: Floats) -> None:
+    """Say so when confounds (n, C) of new subjects lie far outside those seen; NaN is unknown."""
+    gap = np.nan_to_num(np.maximum(low - motion, motion - high) / spread)
+    far = (gap > _VERY_FAR).any(axis=1)
+    if far.any():
+        row, column = np.unravel_index(int(gap.argmax()), gap.shape)
+        warnings.warn(
+            f"confounds: {int(far.sum())} of {len(far)} subjects lie far outside the training "
+            f"range {low[column]:.3g} to {high[column]:.3g} of confound {column} (row {row} has "
+            f"{motion[row, column]:.3g}); the model extrapolates. Are the units the same?",
+            StillomeWarning,
+            stacklevel=4,
         )
 
 
