@@ -1,5 +1,7 @@
 """Comparison and prediction: same folds, no leaks, failures told."""
 
+from dataclasses import replace
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -262,6 +264,19 @@ def test_predict_trait_is_out_of_fold_and_agrees_with_the_comparison(cohort):
     assert_allclose(r, result.folds["r"])
     someone = table.index[0]
     assert (table.loc[someone, "observed"] == cohort.traits.loc[someone, "trait_1"]).all()
+
+
+def test_the_comparison_keeps_what_it_predicted(cohort):
+    methods = {"sog": SOG(n_components=6), "fragile": Fragile()}
+    broken = replace(cohort, connectomes=cohort.connectomes.copy())
+    broken.connectomes[0, 0, 1] = broken.connectomes[0, 1, 0] = 77777
+    result = compare_methods(broken, methods, ["trait_2", "trait_1"], "rms_mm", probe=False)
+    kept = result.predictions
+    # The one fold that tests subject 0 is the one in which Fragile can be fitted.
+    assert kept["method"].value_counts().to_dict() == {"sog": 2 * 160, "fragile": 2 * 32}
+    own = kept[(kept["method"] == "sog") & (kept["trait"] == "trait_1")]
+    alone = predict_trait(broken, "trait_1", methods["sog"], "rms_mm")
+    pd.testing.assert_frame_equal(own[alone.columns], alone)
 
 
 def test_choices_are_made_inside_the_training_part(cohort):

@@ -136,3 +136,9 @@ def test_a_feature_of_one_subject_only_is_no_trouble(fit):
     assert -0.2 < fitted.r2 < 0.1
     assert -0.2 < ridge.r2 < 0.1
     assert fitted.p_value > 0.01
+
+
+def test_trees_say_the_same_bits_every_time():
+    features, confounds = data(n=200, p=600, leak=0.5)  # so many that threads are used
+    said = [fit_trees(features, confounds[:, 0], 0)(features) for _ in range(4)]
+    assert all((one == said[0]).all() for one in said)

@@ -9,9 +9,10 @@ import pytest
 
 from small_study import write_study
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
-from stillome.pipeline import run_pipeline
+from stillome.pipeline import open_run, run_pipeline
+from stillome.pipeline.certifying import hold_out
 from stillome.pipeline.checks import check_cohort
-from stillome.pipeline.reading import choose_confounds, read_inputs
+from stillome.pipeline.reading import choose_confounds, read_inputs, write_inputs
 from stillome.pipeline.run import steps_of
 
 
@@ -67,6 +68,35 @@ def test_the_frontier_is_kept_where_the_weight_is_searched(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Adjusting"))
     assert len(pd.read_csv(tmp_path / "out" / "frontier.tsv", sep="\t")) == 5
+
+
+def read_run(place, n, **settings):
+    """A run that has been read and nothing more."""
+    inputs = read_inputs(write_study(place / f"study-{n}", n, **settings))
+    write_inputs(inputs, place / f"out-{n}")
+    return open_run(place / f"out-{n}")
+
+
+@pytest.mark.parametrize("n", [60, 61, 66, 67, 100])
+def test_enough_subjects_are_held_out_to_be_probed(tmp_path, n):
+    train, test = hold_out(read_run(tmp_path, n, trait=(), traits=()))
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(test) >= max(20, 0.3 * n)
+
+
+def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
+    assert "59 subjects are too few" in hold_out(read_run(tmp_path, 59, trait=(), traits=()))
+    settings = write_study(tmp_path / "study", 64, trait=(), group="family")
+    traits = pd.read_csv(settings.traits[0], sep="\t", dtype=str)
+    for n_groups, says in ((6, "too few groups"), (4, "4 groups cannot be divided")):
+        traits["family"] = [f"F{i % n_groups}" for i in range(64)]
+        traits.to_csv(settings.traits[0], sep="\t", index=False)
+        if n_groups < 5:
+            with pytest.raises(InputError, match=says):
+                read_inputs(settings)
+        else:
+            write_inputs(read_inputs(settings), tmp_path / "out")
+            assert says in hold_out(open_run(tmp_path / "out"))
 
 
 def test_the_first_usual_measure_of_motion_is_chosen_and_said():

@@ -106,6 +106,18 @@ def test_those_shown_are_spread_from_least_to_most_motion(n, seed):
     assert motion[shown[1].members].max() <= motion[shown[2].members].min()
 
 
+def test_of_a_large_group_some_stand_for_all_and_the_label_says_so():
+    motion = np.random.default_rng(0).lognormal(size=1000)
+    everybody, least, most, *_ = choose_shown(
+        motion, np.arange(1000), [str(i) for i in range(1000)]
+    )
+    assert everybody.key == "all subjects (64 of 1000)"
+    assert len(everybody.members) == len(set(everybody.members)) == 64
+    assert motion[everybody.members].mean() == pytest.approx(motion.mean(), rel=0.1)
+    assert least.key == "10 % least motion (64 of 100)"
+    assert motion[most.members].min() >= np.quantile(motion, 0.9)
+
+
 def test_each_flag_is_raised_by_what_it_names():
     rng = np.random.default_rng(1)
     edges = np.log1p(rng.poisson(rng.uniform(5, 50, 60), (50, 60)))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
@@ -44,12 +45,17 @@ class ComparisonResult:
         against GATE: ``difference`` in r, ``t``, ``df``, ``p_value``, ``p_holm`` (over methods).
     null : pandas.DataFrame
         ``r_mean`` of every method and trait in every permutation of the traits; empty without.
+    predictions : pandas.DataFrame
+        Index ``participant_id``; ``method``, ``trait``, and what `predict_trait` says of each
+        subject: ``repeat``, ``fold``, ``observed``, ``residual``, ``predicted``. Folds in which a
+        method failed are not there.
     """
 
     folds: pd.DataFrame
     summary: pd.DataFrame
     tests: pd.DataFrame
     null: pd.DataFrame
+    predictions: pd.DataFrame
 
 
 def compare_methods(
@@ -129,14 +135,21 @@ def compare_methods(
         delayed(run_task)(task, X, truth, study, probe, random_state) for task in tasks
     )
     rows: list[dict[str, Any]] = []
+    predictions: list[pd.DataFrame] = []
     for done, run in enumerate(runs, start=1):
-        rows.extend(run)
+        rows.extend(run.rows)
+        predictions += [] if run.predictions is None else [run.predictions]
         if progress is not None:
             progress(done, len(tasks))
-    return _result(pd.DataFrame(rows), list(known), study.trait_names)
+    return _result(pd.DataFrame(rows), predictions, list(known), study.trait_names)
 
 
-def _result(rows: pd.DataFrame, methods: Sequence[str], traits: Sequence[str]) -> ComparisonResult:
+def _result(
+    rows: pd.DataFrame,
+    predictions: list[pd.DataFrame],
+    methods: Sequence[str],
+    traits: Sequence[str],
+) -> ComparisonResult:
     observed = rows["permutation"] == 0
     folds = rows[observed].drop(columns="permutation").reset_index(drop=True)
     null = (
@@ -147,7 +160,20 @@ def _result(rows: pd.DataFrame, methods: Sequence[str], traits: Sequence[str]) -
         .reset_index()
     )
     summary = summarise(folds, null, methods, traits)
-    return ComparisonResult(folds, summary, paired_tests(folds, summary), null)
+    tests = paired_tests(folds, summary)
+    return ComparisonResult(folds, summary, tests, null, _in_order(predictions, methods, traits))
+
+
+def _in_order(
+    predictions: list[pd.DataFrame], methods: Sequence[str], traits: Sequence[str]
+) -> pd.DataFrame:
+    """Put the predictions of all folds into one table: by method, trait, repeat and fold."""
+    if not predictions:
+        return pd.DataFrame()
+    table = pd.concat(predictions)
+    method = pd.Categorical(table["method"], list(methods)).codes
+    trait = pd.Categorical(table["trait"], list(traits)).codes
+    return table.iloc[np.lexsort((table["fold"], table["repeat"], trait, method))]
 
 
 def _known_methods(

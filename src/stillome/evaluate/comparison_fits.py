@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from stillome.evaluate.fidelity import fidelity_r2
 from stillome.evaluate.folds import Fold, make_folds
 from stillome.evaluate.leakage import probe_scores
-from stillome.evaluate.prediction import Choices, FoldFit, choose, fit_fold
+from stillome.evaluate.prediction import Choices, FoldFit, choose, fit_fold, predicted_table
 from stillome.evaluate.probes import Shuffler
 from stillome.evaluate.study import Study
 from stillome.exceptions import StillomeError, StillomeWarning
@@ -33,6 +34,13 @@ class Task(NamedTuple):
     fold: Fold
     permutation: int  # 0 is the cohort as it is
     order: NDArray[np.intp]  # whose traits each subject is given
+
+
+class Run(NamedTuple):
+    """What came of one task."""
+
+    rows: list[dict[str, Any]]  # one for each trait
+    predictions: pd.DataFrame | None  # of the test subjects; None if it failed, or of a permutation
 
 
 def make_tasks(
@@ -66,12 +74,13 @@ def run_task(
     study: Study,
     probe: bool,
     random_state: int,
-) -> list[dict[str, Any]]:
-    """Fit one method to one fold; return one row per trait."""
+) -> Run:
+    """Fit one method to one fold; return one row per trait, and what it predicted."""
     start = time.perf_counter()
     permuted = study.with_traits_of(task.order)
     fold, shared = task.fold, dict[str, Any]()
     correlations = [float("nan")] * len(study.trait_names)
+    predictions = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StillomeWarning)
         try:
@@ -81,13 +90,15 @@ def run_task(
             correlations = fit.correlations()
             shared["chosen"] = ", ".join(f"{name}={value}" for name, value in chosen.items())
             if task.permutation == 0:
+                predictions = predicted_table(fit, study, fold)
+                predictions.insert(0, "method", task.name)
                 shared |= _quality(fit, X, truth, study.confounds, fold.test, probe, random_state)
         except FAILURES as failure:
             shared["error"] = f"{type(failure).__name__}: {failure}"
     shared["note"] = _own_warnings(caught)
     seconds = time.perf_counter() - start
     trait_known = ~np.isnan(permuted.traits)
-    return [
+    rows = [
         {
             "method": task.name,
             "trait": trait,
@@ -107,6 +118,7 @@ def run_task(
         | shared
         for column, trait in enumerate(study.trait_names)
     ]
+    return Run(rows, predictions)
 
 
 def _own_warnings(caught: list[warnings.WarningMessage]) -> str:

@@ -224,14 +224,24 @@ def _predict_fold(
     outcome = fit_fold(
         clone(method).set_params(**chosen), X, study.traits, study.confounds, fold.train, fold.test
     )
+    return predicted_table(outcome, study, fold).drop(columns="trait")
+
+
+def predicted_table(outcome: FoldFit, study: Study, fold: Fold) -> pd.DataFrame:
+    """Return what one fit says of its test subjects: one row for each trait and subject."""
     index = pd.Index([study.subject_ids[i] for i in fold.test], name="participant_id", dtype=object)
-    return pd.DataFrame(
-        {
-            "repeat": fold.repeat,
-            "fold": fold.fold,
-            "observed": study.traits[fold.test, 0],
-            "residual": outcome.observed[:, 0],
-            "predicted": outcome.predicted[:, 0],
-        },
-        index=index,
-    )
+    tables = [
+        pd.DataFrame(
+            {
+                "trait": trait,
+                "repeat": fold.repeat,
+                "fold": fold.fold,
+                "observed": study.traits[fold.test, column],
+                "residual": outcome.observed[:, column],
+                "predicted": outcome.predicted[:, column],
+            },
+            index=index,
+        )
+        for column, trait in enumerate(study.trait_names)
+    ]
+    return pd.concat(tables)

@@ -180,7 +180,8 @@ def fit_trees(features: Array, target: Array, seed: int) -> Callable[[Array], Ar
         min_samples_leaf=5,
         random_state=seed,
         n_jobs=2 if features.size > _WORTH_A_THREAD else None,
-    ).fit(features.astype(np.float32), target)
+    ).fit(np.asfortranarray(features, dtype=np.float32), target)  # trees read columns
+    model.n_jobs = None  # threads would add up in the order in which they come
     return lambda new: np.asarray(model.predict(new.astype(np.float32)))
 
 

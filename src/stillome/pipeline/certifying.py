@@ -15,7 +15,8 @@ from stillome.pipeline.fitting import fit_method
 from stillome.pipeline.parallel import run_jobs
 from stillome.pipeline.work import Work
 
-MIN_UNSEEN = 60  # of whom 30 % are enough to be probed only just
+MIN_COHORT = 60  # below which too few would be left to fit to
+MIN_UNSEEN, MIN_GROUPS = 20, 5  # what the probes need of those held out
 UNSEEN_SHARE = 0.3
 N_PERMUTATIONS = 500
 RAW = "raw"
@@ -33,17 +34,19 @@ class Probed(NamedTuple):
 
 def certify_step(work: Work) -> None:
     """Write one certificate for each kind of features, in the cohort and in unseen subjects."""
-    probed, notes = _in_the_cohort(work), []
+    notes = []
     if len(work.known) < work.cohort.n_subjects:
         n_unknown = work.cohort.n_subjects - len(work.known)
         notes.append(f"The motion of {n_unknown} subjects is unknown; they were not probed.")
-    if len(work.known) < MIN_UNSEEN:
-        notes.append(
-            f"No certificate of unseen subjects: {len(work.known)} subjects are too few to hold "
-            f"some out; {MIN_UNSEEN} are needed."
-        )
+    parts = [partial(_in_the_cohort, work, name) for name in (RAW, *work.settings.baselines)]
+    parts.append(partial(_in_the_cohort, work, work.settings.method))
+    divided = hold_out(work)
+    if isinstance(divided, str):
+        notes.append(f"No certificate of unseen subjects: {divided}.")
     else:
-        probed += _unseen(work)
+        parts.append(partial(_unseen, work, *divided))
+    made = run_jobs(parts, n_jobs=work.n_jobs)
+    probed = [one for several in made for one in several]
     jobs = [_certificate(work, part) for part in probed]
     found = run_jobs(jobs, n_jobs=work.n_jobs, progress=work.progress)
     tables = [_table(part, one) for part, one in zip(probed, found, strict=True)]
@@ -57,25 +60,43 @@ def certify_step(work: Work) -> None:
     work.write_json("certificates.json", content)
 
 
-def _in_the_cohort(work: Work) -> list[Probed]:
-    known, settings = work.known, work.settings
-    probed = [Probed("cohort", RAW, "connectomes", known, work.cohort.connectomes[known])]
-    for name in settings.baselines:
-        other = fit_baseline(work, name)
-        probed.append(Probed("cohort", name, "connectomes", known, other.adjusted))
-        probed.append(Probed("cohort", name, "z", known, other.latents))
-    probed.append(Probed("cohort", settings.method, "connectomes", known, work.adjusted[known]))
-    probed.append(Probed("cohort", settings.method, "z", known, work.latents[known]))
-    return probed
+def _in_the_cohort(work: Work, name: str) -> list[Probed]:
+    known = work.known
+    if name == RAW:
+        return [Probed("cohort", RAW, "connectomes", known, work.cohort.connectomes[known])]
+    if name == work.settings.method:
+        adjusted, latents = work.adjusted[known], work.latents[known]
+    else:
+        latents, adjusted = fit_baseline(work, name)
+    return [
+        Probed("cohort", name, "connectomes", known, adjusted),
+        Probed("cohort", name, "z", known, latents),
+    ]
 
 
-def _unseen(work: Work) -> list[Probed]:
-    """Fit to 70 % of the subjects (whole groups), and apply to the others."""
+def hold_out(work: Work) -> tuple[NDArray[np.intp], NDArray[np.intp]] | str:
+    """Divide those whose motion is known: 70 % to fit to, the others (whole groups) to probe.
+
+    Returns
+    -------
+    two arrays of positions, or str
+        Why not, where too few would be left on either side.
+    """
+    known = work.known
     labels = group_labels(work.groups, work.cohort.n_subjects)
-    train, test = inner_split(
-        work.known, labels, share=UNSEEN_SHARE, random_state=work.settings.seed
-    )
-    train, test = np.sort(train), np.sort(test)
+    if len(known) < MIN_COHORT:
+        return f"{len(known)} subjects are too few to hold some out; {MIN_COHORT} are needed"
+    if len(np.unique(labels[known])) < 2 * MIN_GROUPS:
+        return f"too few groups of subjects to hold some out; {2 * MIN_GROUPS} are needed"
+    share = max(UNSEEN_SHARE, MIN_UNSEEN / len(known))
+    train, test = inner_split(known, labels, share=share, random_state=work.settings.seed)
+    if len(test) < MIN_UNSEEN or len(np.unique(labels[test])) < MIN_GROUPS:
+        return "the groups held out have too few subjects"
+    return np.sort(train), np.sort(test)
+
+
+def _unseen(work: Work, train: NDArray[np.intp], test: NDArray[np.intp]) -> list[Probed]:
+    """Fit to some of the subjects, and apply to the others."""
     name = work.settings.method
     model = fit_method(work, name, train)
     X, motion = work.cohort.connectomes[test], work.confounds[test]

@@ -10,6 +10,7 @@ from stillome.exceptions import InputError
 from stillome.pipeline.settings import RunSettings
 
 MIN_SUBJECTS = 20  # what the certificate needs
+MIN_GROUPS = 5  # its folds, and those of the traits
 
 
 def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
@@ -36,9 +37,19 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         )
     for name in (*settings.trait, *settings.keep):
         _check_trait(cohort.traits[name], kept=name in settings.keep)
-    if settings.group is not None and cohort.traits[settings.group].isna().any():
+    if settings.group is not None:
+        _check_groups(cohort.traits[settings.group])
+
+
+def _check_groups(column: "pd.Series[Any]") -> None:
+    if column.isna().any():
         raise InputError(
-            f"{settings.group}: the group of a subject is missing; give it one of its own."
+            f"{column.name}: the group of a subject is missing; give it one of its own."
+        )
+    if column.nunique() < MIN_GROUPS:
+        raise InputError(
+            f"{column.name}: {column.nunique()} groups cannot be divided into {MIN_GROUPS} folds. "
+            "Name a column with more, or leave out --group."
         )
 
 

@@ -15,7 +15,8 @@ from stillome.pipeline.adjusting import adjust_step, fidelity_step
 from stillome.pipeline.certifying import certify_step
 from stillome.pipeline.effects import effects_step
 from stillome.pipeline.fitting import fit_step
-from stillome.pipeline.predicting import compare_step, predict_step
+from stillome.pipeline.parallel import one_thread_each
+from stillome.pipeline.predicting import predict_step
 from stillome.pipeline.reading import read_inputs, write_inputs
 from stillome.pipeline.settings import RunSettings, check_same, from_json
 from stillome.pipeline.slider import slider_step
@@ -43,7 +44,8 @@ def report_step(work: Work) -> None:
     # Drawing takes seconds to import, and is needed at the very end only.
     from stillome.report import write_report
 
-    write_report(work.out, overwrite=True)
+    with one_thread_each(work.n_jobs):
+        write_report(work.out, overwrite=True, n_jobs=work.n_jobs, progress=work.progress)
 
 
 STEPS = (
@@ -52,7 +54,6 @@ STEPS = (
     Step("Adjusting", adjust_step, "adjusted"),
     Step("Certifying", certify_step, "certificates.json"),
     Step("Measuring fidelity", fidelity_step, "fidelity.tsv"),
-    Step("Comparing methods", compare_step, "comparison", needs_traits=True),
     Step("Predicting traits", predict_step, "predictions.json", needs_traits=True),
     Step("Moving the reference", slider_step, "work/slider.npz"),
     Step("Listing subjects", subjects_step, "subjects.tsv"),
@@ -138,7 +139,8 @@ def run_pipeline(
             continue
         begin(one.name)
         logger.info("%s …", one.name)
-        one.do(work)
+        with one_thread_each():
+            one.do(work)
     return out
 
 

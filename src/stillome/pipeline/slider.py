@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.models.base import ConnectomeMethod
 from stillome.persistence import written_aside
 from stillome.pipeline.parallel import run_jobs
 from stillome.pipeline.work import Work
@@ -14,6 +15,7 @@ from stillome.pipeline.work import Work
 N_LEVELS = 9
 N_SUBJECTS = 12
 GROUP_SHARE = 0.1
+MOST_OF_A_GROUP = 64
 
 
 class Shown(NamedTuple):
@@ -24,16 +26,21 @@ class Shown(NamedTuple):
 
 
 def slider_step(work: Work) -> None:
-    """Adjust everybody to every level; keep the means of groups, and some subjects."""
+    """Adjust those who are shown to every level; keep the means of groups, and some subjects."""
     shown = choose_shown(work.confounds[:, 0], work.known, work.cohort.subject_ids)
+    members = np.unique(np.concatenate([entry.members for entry in shown]))
+    X, motion = work.cohort.connectomes[members], work.confounds[members]
+    places = [np.searchsorted(members, entry.members) for entry in shown]
     levels = choose_levels(work.confounds[work.known, 0], work.reference[0])
-    jobs = [partial(_at_level, work, shown, level) for level in levels]
+    references = np.tile(work.reference, (len(levels), 1))
+    references[:, 0] = levels
+    jobs = [partial(_at_reference, work.model, X, motion, places, one) for one in references]
     found = run_jobs(jobs, n_jobs=work.n_jobs, progress=work.progress)
     arrays: dict[str, Any] = {
         "references": levels,
         "keys": np.array([entry.key for entry in shown]),
         "matrices": np.stack(found, axis=1),
-        "observed": _means(work.cohort.connectomes, shown),
+        "observed": _means(X, places),
         "observed_motion": np.array([work.confounds[e.members, 0].mean() for e in shown]),
     }
     with written_aside(work.out / "work" / "slider.npz", overwrite=True) as aside:
@@ -61,6 +68,8 @@ def choose_shown(
 ) -> list[Shown]:
     """Choose the groups, and subjects spread evenly from least to most motion.
 
+    Of large groups some stand for all, likewise spread evenly; their label says so.
+
     Parameters
     ----------
     motion : array of shape (n,)
@@ -72,22 +81,32 @@ def choose_shown(
     share = max(1, round(GROUP_SHARE * len(ordered)))
     picked = np.unique(np.linspace(0, len(ordered) - 1, N_SUBJECTS).round().astype(int))
     return [
-        Shown("all subjects", known),
-        Shown("10 % least motion", ordered[:share]),
-        Shown("10 % most motion", ordered[-share:]),
+        _group("all subjects", ordered),
+        _group("10 % least motion", ordered[:share]),
+        _group("10 % most motion", ordered[-share:]),
         *(Shown(ids[ordered[i]], ordered[i : i + 1]) for i in picked),
     ]
 
 
-def _at_level(work: Work, shown: list[Shown], level: float) -> NDArray[np.float32]:
-    reference = work.reference.copy()
-    reference[0] = level
-    adjusted = work.model.adjust(
-        work.cohort.connectomes, confounds=work.confounds, reference=reference
-    )
-    return _means(adjusted, shown)
+def _group(label: str, ordered: NDArray[np.intp]) -> Shown:
+    n = len(ordered)
+    if n <= MOST_OF_A_GROUP:
+        return Shown(label, ordered)
+    # From the middle of equal parts, so that the extremes do not weigh more than their share.
+    places = ((np.arange(MOST_OF_A_GROUP) + 0.5) * n / MOST_OF_A_GROUP).astype(int)
+    return Shown(f"{label} ({MOST_OF_A_GROUP} of {n})", ordered[places])
 
 
-def _means(matrices: NDArray[np.float64], shown: list[Shown]) -> NDArray[np.float32]:
-    means = [matrices[entry.members].mean(axis=0, dtype=np.float64) for entry in shown]
+def _at_reference(
+    model: ConnectomeMethod,
+    X: NDArray[Any],
+    motion: NDArray[np.float64],
+    places: list[NDArray[np.intp]],
+    reference: NDArray[np.float64],
+) -> NDArray[np.float32]:
+    return _means(model.adjust(X, confounds=motion, reference=reference), places)
+
+
+def _means(matrices: NDArray[Any], places: list[NDArray[np.intp]]) -> NDArray[np.float32]:
+    means = [matrices[members].mean(axis=0, dtype=np.float64) for members in places]
     return np.stack(means).astype(np.float32)
