@@ -46,8 +46,17 @@ def test_edge_vectors_can_be_written_and_every_relmat_has_its_json(tmp_path: Pat
         assert told["Directed"] is False
         assert told["ValidDiagonal"] is False
         assert told["Seed"] == 5
-        assert len(told["Inputs"]) == len(TRUTH)
+        own = {file for file in data.source.files if table.name.split("_")[0] in file}
+        assert told["Inputs"] == {file: hash_of(file) for file in own} and len(own) == 1
     np.testing.assert_array_equal(read_connectomes(out).connectomes, TRUTH)
+
+
+def test_subjects_of_one_stack_name_the_stack(tmp_path: Path) -> None:
+    stack = SAMPLES["npz_stack"].make(tmp_path / "in")
+    out = write_connectomes(tmp_path / "out", read_connectomes(stack), form="relmat")
+    sidecars = [json.loads(file.read_text()) for file in sorted(out.rglob("*_relmat.json"))]
+    assert len(sidecars) == len(TRUTH)
+    assert {tuple(told["Inputs"].values()) for told in sidecars} == {(hash_of(stack),)}
 
 
 def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:

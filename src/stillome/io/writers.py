@@ -52,7 +52,8 @@ def write_connectomes(
         What to write for these subjects, in their order; by default what was read.
     form : {"same", "relmat"}
         ``"same"`` keeps format, triangle and file names; ``"relmat"`` writes
-        ``sub-<id>/dwi/sub-<id>_meas-<measure>_relmat.dense.tsv`` with a JSON each.
+        ``sub-<id>/dwi/sub-<id>_meas-<measure>_relmat.dense.tsv`` with a JSON each, which has the
+        hash of the file that this subject came from.
     random_state : int, optional
         The seed they were made with, for the sidecar.
     description : str
@@ -222,13 +223,16 @@ def _write_relmats(
 ) -> None:
     measure = "".join(c for c in data.measure.title() if c.isalnum()) or "Count"
     names = tuple(data.regions["name"])
-    for subject, matrix in zip(data.subject_ids, matrices, strict=True):
+    files, hashes = data.source.files, told["Inputs"]
+    one_each = len(files) == len(data.subject_ids)
+    for i, (subject, matrix) in enumerate(zip(data.subject_ids, matrices, strict=True)):
+        own = {files[i]: hashes[files[i]]} if one_each else hashes
         name = f"sub-{subject}_meas-{measure[0].lower()}{measure[1:]}_relmat"
         place = folder / f"sub-{subject}" / "dwi"
         place.mkdir(parents=True)
         holding = Holding(matrix, measure=data.measure, regions=names)
         write_relmat(place / f"{name}.dense.tsv", holding)
-        write_json(place / f"{name}.json", relmat_json(holding, **told))
+        write_json(place / f"{name}.json", relmat_json(holding, **told | {"Inputs": own}))
 
 
 def _write_same(folder: Path, data: ConnectomeData, matrices: NDArray[Any]) -> None:

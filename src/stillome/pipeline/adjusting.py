@@ -32,7 +32,7 @@ def adjust_step(work: Work) -> None:
     work.write_array("work/adjusted.npy", adjusted)
     data = source_data(work)
     if work.settings.form == "relmat":
-        # Each subject's sidecar would repeat the hashes of all files; run.json has them once.
+        # run.json has the hashes of all files, which need not be there any more.
         data = replace(data, source=replace(data.source, files=()))
     levels = zip(work.settings.confounds, work.reference, strict=True)
     at = ", ".join(f"{name} = {level:g}" for name, level in levels)
