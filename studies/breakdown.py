@@ -28,6 +28,7 @@ from stillome.evaluate.divergence import symmetric_kl
 from stillome.plot import plot_components, plot_distances
 from stillome.simulate import SimulatedCohort, simulate_extreme_motion
 from studies import study
+from studies.applied import component_table
 from studies.breakdown_claims import A_RATE, CATEGORIES, Z_RATE, claims, draw_rates, separations
 from studies.study import OURS, Options, Outcome
 
@@ -55,11 +56,12 @@ def run(options: Options) -> Outcome:
     figures["identification"] = draw_rates(table)
     options.step("Components of z at spread levels")
     latents = spread_latents(spread, options)
-    figures["components"] = plot_components(
-        {"networks": np.log1p(spread.X)}, level_order(spread), latents=latents, measure="level"
-    )
-    apart = separations(level_order(spread), latents, options.seed)
-    numbers = {"levels": table, "kl_blocks": pd.concat(blocks), "separation": apart}
+    networks, order = {"networks": np.log1p(spread.X)}, level_order(spread)
+    figures["components"] = plot_components(networks, order, latents=latents, measure="level")
+    scores = component_table(networks, latents, spread.cohort.traits.assign(order=order))
+    apart = separations(order, latents, options.seed)
+    numbers = {"levels": table, "kl_blocks": pd.concat(blocks)}
+    numbers |= {"separation": apart, "components": scores}
     notes = [study.QUICK_NOTE] if options.quick else []
     return Outcome(figures, numbers, claims(table, apart), notes=notes)
 

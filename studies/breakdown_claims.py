@@ -66,13 +66,15 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
     def keeps(method: str) -> bool:
         return bool((at.loc[method].loc[0.5:HELD, Z_RATE] >= ENOUGH).all())
 
+    def lost(method: str) -> bool:
+        return bool(at.loc[(method, 0.9999), Z_RATE] < ENOUGH)
+
     shown = {m: f"{told(m, 0.5)} at 0.5, {told(m, HELD)} at 0.9" for m in (AS_PUBLISHED, GATE)}
     ours = f"{told(OURS, 0.5)} at 0.5, {told(OURS, HELD)} at 0.9 with c as a number; "
     ours += f"{told(CATEGORIES, 0.5)}, {told(CATEGORIES, HELD)} with levels as categories"
     best = keeps(OURS) or keeps(CATEGORIES)
     adjusted = {m: at.loc[(m, HELD), A_RATE] for m in (AS_PUBLISHED, GATE, OURS, CATEGORIES)}
     first = {m: _breakdown(at.loc[m]) for m in (AS_PUBLISHED, GATE, OURS, CATEGORIES)}
-    fails = at.loc[(AS_PUBLISHED, 0.9999), Z_RATE] < ENOUGH
     return [
         Claim(
             "The same network gives the same z at c = 0.5 and 0.9 as without motion.",
@@ -86,12 +88,12 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             + "; raw networks also pass by correlation, since motion only scales them.",
         ),
         Claim(
-            "Above c = 0.9 the method breaks down.",
+            "Only above c = 0.9 does the method break down.",
             "Appendix H, KL matrices",
             f"the same: smallest c at which fewer than {ENOUGH:.0%} are identified by z",
             *(first[AS_PUBLISHED], first[GATE]),
             f"{first[OURS]}; {first[CATEGORIES]} with levels as categories",
-            study.HOLDS if fails else study.FAILS,
+            study.verdict(published=keeps(AS_PUBLISHED) and lost(AS_PUBLISHED), ours=best),
             "Ours at c = 0.99, 0.999, 0.9999 identifies "
             + ", ".join(f"{at.loc[(CATEGORIES, c), Z_RATE]:.0%}" for c in (0.99, 0.999, 0.9999))
             + " with levels as categories: weights that small are taken for empty edges.",
@@ -121,5 +123,5 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
         *shown.values(),
         study.verdict(published=near[AS_PUBLISHED], ours=near[OURS]),
         f"p at the first and the last level: {p[AS_PUBLISHED]} as published, {p[GATE]} GATE, "
-        f"{p[OURS]} ours; the paper sees a part at the last.",
+        f"{p[OURS]} ours; the paper sees them part at the last.",
     )

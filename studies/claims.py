@@ -25,14 +25,14 @@ SAME = ("Quick", "Data", "Seed", "Versions")
 def claims_page(claims: Mapping[str, Sequence[Claim]], manifest: Mapping[str, Any]) -> str:
     """Return the page as Markdown, from the claims by study and the entries of a manifest."""
     everything = [claim for some in claims.values() for claim in some]
-    counts = ", ".join(
-        f"{sum(claim.verdict == verdict for claim in everything)} {verdict}"
+    counts = "; ".join(
+        f"{verdict}: {sum(claim.verdict == verdict for claim in everything)}"
         for verdict in (HOLDS, ONLY_OURS, FAILS)
     )
     parts = ["# The paper's claims, and what became of them", _made_by(manifest)]
     parts.append(
-        f"{len(everything)} claims: {counts}. *Holds* is said of the paper's own model; where only "
-        "ours passes, it holds only for ours. Figures are with their intervals, said how under "
+        f"Of {len(everything)} claims, {counts}. *Holds* is said of the paper's own model; where "
+        "only ours passes, it holds only for ours. Figures are with their intervals, said how under "
         "“how it was tested”; a dash means that a method has no such figure. Simulated cohorts "
         "stand in for HCP and ABCD unless real data are named above: a claim about people that "
         "does not hold here may hold for them."

@@ -26,13 +26,13 @@ def prediction_claims(result: ComparisonResult, name: str, section: str) -> list
     wins = {m: int((r[m] > best).sum()) for m in SHOWN}
     near = {m: int((r[m] >= r[GATE] - COMPARABLE).sum()) for m in SHOWN}
     linear = ", ".join(f"{m} {r[m].mean():.2f}" for m in [*LINEAR, "edgewise"])
-    better = f"Best of ComBat, SOG and LR-PCA beaten for {wins[AS_PUBLISHED]} traits as published, "
+    better = f"Best of ComBat, SOG and LR-PCA beaten for {wins[AS_PUBLISHED]} as published, "
     return [
         Claim(
             *("inv-VAE predicts every trait better than LR-PCA, ComBat and SOG.", section, tested),
             *shown,
             study.verdict(published=wins[AS_PUBLISHED] == len(r), ours=wins[OURS] == len(r)),
-            f"{better}{wins[OURS]} by ours ({linear}).",
+            f"{better}{wins[OURS]} by ours, of {len(r)} traits ({linear}).",
         ),
         Claim(
             *("inv-VAE predicts most traits at least as well as GATE.", section, tested),
@@ -64,7 +64,9 @@ def separation_claims(
     counted = ", ".join(f"{m} {apart[m]}" for m in SHOWN)
     in_all = (table["p_fdr_all"] <= 0.05).groupby(table["method"]).sum()
     whole = ", ".join(f"{m} {in_all[m]}" for m in SHOWN)
-    spans = {m: "[{:+.2f}, {:+.2f}]".format(*wider[m]) for m in (AS_PUBLISHED, OURS)}
+    spans = {
+        m: "[{:+.2f}, {:+.2f}]".format(*wider[m]).replace("-", "−") for m in (AS_PUBLISHED, OURS)
+    }
     return [
         Claim(
             "Subjects at both ends of a trait lie apart in the first three components of z.",

@@ -22,6 +22,7 @@ from stillome.evaluate.prediction import residualised_traits
 from stillome.evaluate.separation import trait_separation
 from stillome.models import METHODS, make_method
 from stillome.plot import plot_trait_components, plot_trait_prediction
+from stillome.plot.components import Projection
 from studies import study
 from studies.real_data import HCP, StudyCohort, load_cohort, stand_in
 from studies.study import Options, Outcome
@@ -47,6 +48,7 @@ def run(options: Options) -> Outcome:
         options.step(f"Parting the ends of traits, {part} motion")
         latents, traits = embed(cohort, columns, options)
         numbers[f"{part}_separation"] = table = separations(latents, traits, options.seed)
+        numbers[f"{part}_components"] = components(latents, traits)
         for name in traits.columns[: options.size(3, 1)]:
             title = f"{part}_components_{name.replace(' ', '_')}"
             figures[title] = plot_trait_components(latents, traits[name], trait_name=name)
@@ -96,6 +98,16 @@ def embed(
     values = cohort.cohort.traits.select_dtypes("number")
     left = residualised_traits(values.to_numpy(np.float64), motion, np.arange(len(X)))
     return latents, pd.DataFrame(left, columns=values.columns)
+
+
+def components(latents: Latents, traits: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores that the figures show, with the traits; one row per subject."""
+    scores = {
+        f"{method}, PC{k}": column
+        for method, z in latents.items()
+        for k, column in enumerate(Projection.of(z, 3).scores(z).T, start=1)
+    }
+    return traits.assign(**scores)
 
 
 def separations(latents: Latents, traits: pd.DataFrame, seed: int) -> pd.DataFrame:
