@@ -52,7 +52,7 @@ def test_edge_vectors_can_be_written_and_every_relmat_has_its_json(tmp_path: Pat
 
 
 def test_subjects_of_one_stack_name_the_stack(tmp_path: Path) -> None:
-    stack = SAMPLES["npz_stack"].make(tmp_path / "in")
+    stack = SAMPLES["npz_stack"].make(tmp_path)
     out = write_connectomes(tmp_path / "out", read_connectomes(stack), form="relmat")
     sidecars = [json.loads(file.read_text()) for file in sorted(out.rglob("*_relmat.json"))]
     assert len(sidecars) == len(TRUTH)
