@@ -32,10 +32,10 @@ def claims_page(claims: Mapping[str, Sequence[Claim]], manifest: Mapping[str, An
     parts = ["# The paper's claims, and what became of them", _made_by(manifest)]
     parts.append(
         f"Of {len(everything)} claims, {counts}. *Holds* is said of the paper's own model; where "
-        "only ours passes, it holds only for ours. Figures are with their intervals, said how under "
-        "“how it was tested”; a dash means that a method has no such figure. Simulated cohorts "
-        "stand in for HCP and ABCD unless real data are named above: a claim about people that "
-        "does not hold here may hold for them."
+        "only ours passes, it holds only for ours. Figures are with their intervals, said how "
+        "under “how it was tested”; a dash means that a method has no such figure. Simulated "
+        "cohorts stand in for HCP and ABCD unless real data are named above: a claim about people "
+        "that does not hold here may hold for them."
     )
     for study, some in claims.items():
         if some:
