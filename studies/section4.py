@@ -98,8 +98,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
 
     on = f"two communities, {table['subjects'].iloc[0]} networks; "
     on += f"{QUICK_NOTE}; " if options.quick else ""
-    difference = f"difference_{NUISANCE}"
-    ratio = by_method[difference]
+    ratio = by_method[(difference := f"difference_{NUISANCE}")]
     noise = 1.25 * ratio[TRUTH]  # what is left where there never was any nuisance
     kept = by_method["fidelity"]
     claims = [
@@ -143,9 +142,9 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
     if "leakage_adjusted" in by_method:
         passes = by_method["leakage_adjusted_passes"]
         text = "No probe reads the nuisance from the corrected networks either."
-        tested = f"{on}worst cross-fitted R² of any probe that reads c from A*"
         seen = figures_of(table, "leakage_adjusted")
+        tested = f"{on}worst cross-fitted R² of any probe that reads c from A*"
         judged = verdict(published=passes[AS_PUBLISHED], ours=passes[OURS])
         why = "Group means agree long before single networks do."
-        claims.append(Claim(text, "Section 4 (implied)", tested, **seen, verdict=judged, why=why))
+        claims.append(Claim(text, "Section 4", tested, **seen, verdict=judged, why=why))
     return claims
