@@ -51,11 +51,31 @@ def test_straight_beyond_the_outermost_knots(side):
 
 
 def test_dummies_are_straight_lines():
-    confounds = np.column_stack([np.arange(90) % 2, np.arange(90) % 3]).astype(float)
-    basis = MotionBasis.fit(confounds)
-    assert basis.n_functions == 2 and np.isnan(basis.knots).all()
-    between = basis(np.array([[0.0, 0.0], [0.5, 1.0], [1.0, 2.0]]))
+    basis = MotionBasis.fit((np.arange(90) % 2)[:, None].astype(float))
+    assert basis.n_functions == 1 and np.isnan(basis.knots).all()
+    between = basis(np.array([[0.0], [0.5], [1.0]]))
     assert_allclose(between[1], between[[0, 2]].mean(axis=0), atol=1e-12)
+
+
+def test_levels_have_an_effect_of_their_own_each():
+    levels = np.repeat([0.0, 0.5, 0.9, 0.99], 25)[:, None]
+    basis = MotionBasis.fit(levels)
+    design = np.column_stack([np.ones(100), basis(levels)])
+    assert basis.n_functions == 3 and np.linalg.matrix_rank(design) == 4
+    line = basis(np.linspace(0.5, 0.9, 9)[:, None])
+    assert_allclose(np.diff(line, n=2, axis=0), 0, atol=1e-9)
+
+
+def test_a_level_of_few_subjects_is_no_bend():
+    levels = np.repeat([0.0, 0.5, 1.0], [50, 3, 50])[:, None]
+    assert MotionBasis.fit(levels).n_functions == 1
+
+
+def test_bases_of_earlier_versions_have_no_hinges():
+    values = np.random.default_rng(0).gamma(2.0, 0.2, (80, 1))
+    basis = MotionBasis.fit(values)
+    earlier = MotionBasis(basis.knots, basis.scales, basis.means, basis.rotation)
+    assert_allclose(earlier(values), basis(values))
 
 
 def test_a_confound_that_is_there_twice_counts_once():

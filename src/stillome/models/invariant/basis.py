@@ -1,6 +1,6 @@
-"""Smooth functions of motion: natural cubic splines, orthonormal over the training subjects."""
+"""Functions of motion: natural cubic splines, orthonormal over the training subjects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 _N_KNOTS = 4
 _TRIMMED = 0.02  # share of subjects outside the outermost knots, where splines go straight on
-_MIN_DISTINCT = 10  # fewer distinct values (site dummies, sex) get a straight line
+_MIN_DISTINCT = 10  # fewer distinct values (levels, sites) get a line that bends at each of them
+_MIN_AT_LEVEL = 10  # subjects a level must have for the line to bend there
 _NEGLIGIBLE = 1e-3  # a spline column that adds less than this to the others is left out
 
 Floats = NDArray[np.float64]
@@ -25,34 +26,38 @@ class MotionBasis:
     Attributes
     ----------
     knots : array of shape (C, 4)
-        NaN for a confound that enters as a straight line.
+        NaN for a confound without cubic bends.
     scales : array of shape (C,)
     means : array of shape (Q,)
     rotation : array of shape (Q, P)
+    hinges : array of shape (C, H)
+        Where the line of a confound of few values bends, and last the largest value; NaN else.
     """
 
     knots: Floats
     scales: Floats
     means: Floats
     rotation: Floats
+    hinges: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def fit(cls, confounds: Floats) -> Self:
         """Place the knots and make the functions orthonormal over these subjects."""
         scales = confounds.std(axis=0)
         knots = np.stack([_place_knots(column) for column in (confounds / scales).T])
-        raw = _raw_functions(confounds / scales, knots)
+        hinges = np.stack([_place_hinges(column) for column in (confounds / scales).T])
+        raw = _raw_functions(confounds / scales, knots, hinges)
         means = raw.mean(axis=0)
         triangular = np.linalg.qr(raw - means, mode="r") / np.sqrt(len(raw))
         kept = np.abs(np.diag(triangular)) > _NEGLIGIBLE
         triangular = triangular[np.ix_(kept, kept)]
         rotation = np.zeros((raw.shape[1], int(kept.sum())))
         rotation[kept] = np.linalg.inv(triangular) * np.sign(np.diag(triangular))
-        return cls(knots, scales, means, rotation)
+        return cls(knots, scales, means, rotation, hinges)
 
     def __call__(self, confounds: Floats) -> Floats:
         """Evaluate the functions."""
-        raw = _raw_functions(confounds / self.scales, self.knots)
+        raw = _raw_functions(confounds / self.scales, self.knots, self.hinges)
         return np.asarray((raw - self.means) @ self.rotation)
 
     @property
@@ -100,10 +105,23 @@ def _place_knots(values: Floats) -> Floats:
     return knots if (np.diff(knots) > 1e-6).all() else np.full(_N_KNOTS, np.nan)
 
 
-def _raw_functions(values: Floats, knots: Floats) -> Floats:
+def _place_hinges(values: Floats) -> Floats:
+    """Return the inner levels of a confound that has few, and its largest."""
+    hinges = np.full(_MIN_DISTINCT, np.nan)
+    levels, sizes = np.unique(values, return_counts=True)
+    if len(levels) < _MIN_DISTINCT:
+        inner = levels[1:-1][sizes[1:-1] >= _MIN_AT_LEVEL]
+        hinges[: len(inner)], hinges[-1] = inner, levels[-1]
+    return hinges
+
+
+def _raw_functions(values: Floats, knots: Floats, hinges: Floats) -> Floats:
     columns = []
-    for column, places in zip(values.T, knots, strict=True):
+    bent = [*hinges] or [np.zeros(0)] * len(knots)  # models of earlier versions have none
+    for column, places, levels in zip(values.T, knots, bent, strict=True):
         columns.append(column)
+        for level in levels[:-1][~np.isnan(levels[:-1])]:
+            columns.append(np.maximum(column - level, 0) / (levels[-1] - level))
         if np.isnan(places).any():
             continue
         last = np.maximum(column - places[-1], 0) ** 3
