@@ -47,6 +47,21 @@ def write_study(folder: Path, n: int = 64, seed: int = 0, **settings: Any) -> Ru
     return RunSettings(**(chosen | settings))
 
 
+def write_derivatives(folder: Path, n: int = 30) -> tuple[Path, Path]:
+    """Write what QSIRecon and eddy leave; return the folders of connectomes and of motion."""
+    cohort = small_cohort(n)
+    files = write_cohort(folder / "all", cohort, form="relmat")
+    connectomes, eddy = folder / "qsirecon", folder / "eddy"
+    files.connectomes.rename(connectomes)
+    assert files.participants is not None
+    files.participants.rename(connectomes / "participants.tsv")
+    for subject, moved in zip(cohort.subject_ids, cohort.motion["rms_mm"], strict=True):
+        (eddy / subject).mkdir(parents=True)
+        rows = "\n".join(f"0  {moved}" for _ in range(4))
+        (eddy / subject / f"{subject}_dwi.eddy_movement_rms").write_text(rows + "\n")
+    return connectomes, eddy
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of a folder by its relative name."""
     return {

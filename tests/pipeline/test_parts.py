@@ -111,10 +111,10 @@ def test_of_a_large_group_some_stand_for_all_and_the_label_says_so():
     everybody, least, most, *_ = choose_shown(
         motion, np.arange(1000), [str(i) for i in range(1000)]
     )
-    assert everybody.key == "all subjects (64 of 1000)"
+    assert everybody.key == "64 of all subjects"
     assert len(everybody.members) == len(set(everybody.members)) == 64
     assert motion[everybody.members].mean() == pytest.approx(motion.mean(), rel=0.1)
-    assert least.key == "10 % least motion (64 of 100)"
+    assert least.key == "64 of 10 % least motion"
     assert motion[most.members].min() >= np.quantile(motion, 0.9)
 
 

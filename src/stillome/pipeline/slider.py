@@ -94,7 +94,7 @@ def _group(label: str, ordered: NDArray[np.intp]) -> Shown:
         return Shown(label, ordered)
     # From the middle of equal parts, so that the extremes do not weigh more than their share.
     places = ((np.arange(MOST_OF_A_GROUP) + 0.5) * n / MOST_OF_A_GROUP).astype(int)
-    return Shown(f"{label} ({MOST_OF_A_GROUP} of {n})", ordered[places])
+    return Shown(f"{MOST_OF_A_GROUP} of {label}", ordered[places])
 
 
 def _at_reference(
