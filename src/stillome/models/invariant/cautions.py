@@ -36,7 +36,7 @@ def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: F
     if far.any():
         row, column = np.unravel_index(int(gap.argmax()), gap.shape)
         warnings.warn(
-            f"confounds: {int(far.sum())} of {len(far)} subjects lie far outside the training "
+            f"confounds: {int(far.sum())} of {len(motion)} subjects lie far outside the training "
             f"range {low[column]:.3g} to {high[column]:.3g} of confound {column} (row {row} has "
             f"{motion[row, column]:.3g}); the model extrapolates. Are the units the same?",
             StillomeWarning,
