@@ -180,7 +180,7 @@ def test_permuted_traits_are_not_predicted(cohort):
     )
     methods = {name: make_method(name, n_components=4, **QUICK.get(name, {})) for name in METHODS}
     result = compare_methods(
-        shuffled, methods, confounds="rms_mm", cv=3, probe=False, permutations=20
+        shuffled, methods, confounds="rms_mm", cv=2, probe=False, permutations=20
     )
     means = result.null.groupby("method")["r_mean"].mean()
     assert len(result.null) == len(methods) * 8 * 20
