@@ -9,7 +9,7 @@ from scipy import stats
 
 from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
 
-_LEVEL = 0.01
+_LEVEL = 1e-4  # filling zeros that had nothing to do with motion costs more than one missed
 _LIMIT = 1e-3
 
 Floats = NDArray[np.float64]
