@@ -31,9 +31,7 @@ def test_slopes_are_those_of_a_regression_per_standard_deviation():
     expected = np.polyfit(measure, np.log1p(counts), 1)[0] * measure.std()
     np.testing.assert_allclose(edge_slopes(counts, measure), expected)
     measure[:50] = np.nan
-    np.testing.assert_allclose(
-        edge_slopes(counts, measure), edge_slopes(counts[50:], measure[50:])
-    )
+    np.testing.assert_allclose(edge_slopes(counts, measure), edge_slopes(counts[50:], measure[50:]))
 
 
 @pytest.mark.parametrize("values", [np.ones(200), np.ones(3), np.full(200, np.nan)])
