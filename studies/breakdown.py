@@ -11,8 +11,8 @@ same c; the symmetric KL between all pairs of z. What the paper shows by eye bec
   from the level's own mean. Since motion only scales these networks, the latter is passed by the
   raw networks too, and proves little here.
 
-Ours appears twice: with c as a number, and with its six levels as categories, since the effect of
-so few values of c on the log scale is taken for a straight line.
+Ours appears twice: with c as a number, whose effect bends at each of its six values, and with the
+six levels as categories.
 """
 
 import re
