@@ -1,7 +1,7 @@
 """Functions of motion: natural cubic splines, orthonormal over the training subjects."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,11 +77,14 @@ class MotionFunctions(NamedTuple):
         gives the effect of motion at equal age, sex or diagnosis.
     spread : array of shape (P,)
         By which slopes on `estimating` are divided to become slopes on `values`.
+    covariates : array of shape (n, Q), or None
+        What is to be kept.
     """
 
     values: NDArray[np.float32]
     estimating: NDArray[np.float32]
     spread: Floats
+    covariates: Floats | None = None
 
     @classmethod
     def given(cls, functions: Floats, covariates: Floats | None) -> Self:
@@ -92,7 +95,18 @@ class MotionFunctions(NamedTuple):
         design = np.column_stack([np.ones(len(covariates)), covariates])
         own = functions - design @ np.linalg.lstsq(design, functions, rcond=None)[0]
         spread = np.maximum(own.std(axis=0), 1e-6)
-        return cls(values, (own / spread).astype(np.float32), spread)
+        return cls(values, (own / spread).astype(np.float32), spread, covariates)
+
+    def scatter(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return what neither motion nor the covariates explain of the means of a table (n, K).
+
+        How people scatter must not be read off what is kept: where the old move more, age alone
+        makes the squares of z go with motion.
+        """
+        kept = [] if self.covariates is None else [self.covariates]
+        design = np.column_stack([np.ones(len(self.values)), self.values, *kept])
+        design = design.astype(table.dtype)
+        return np.asarray(table - design @ np.linalg.lstsq(design, table, rcond=None)[0])
 
 
 def _place_knots(values: Floats) -> Floats:

@@ -30,6 +30,7 @@ _LEAST_RELIABLE = 0.25  # squared cosine with the true direction
 _LARGEST_SHARE = 0.95
 _LARGEST_WEIGHT = 3.0
 _SCALE_MARGIN = 1.5
+_LARGEST_LOG_SCALE = 3.0
 _DECODER_STEPS = 10
 _STEP_LENGTH = 0.9
 _LARGEST_STEP = 0.5
@@ -72,19 +73,20 @@ class Encoder:
     association: Floats
     directions: Floats
     scale_slopes: Floats
-    common_scale: Floats = field(default_factory=lambda: np.zeros(1))
+    common_scale: Floats = field(default_factory=lambda: np.zeros(0))  # none in earlier versions
 
     def encode(self, values: Array, functions: Array) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
         dtype = values.dtype
         standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
-        standard *= np.exp(-functions @ self.common_scale).astype(dtype)[:, None]
+        log_scale = functions[:, : len(self.common_scale)] @ self.common_scale
+        standard *= _bounded_exp(-log_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
         means -= functions @ self.association
         along = means @ self.directions
         # The directions are orthonormal once units have unit variance.
-        change = along * np.expm1(-functions @ self.scale_slopes)
+        change = along * (_bounded_exp(-functions @ self.scale_slopes) - 1)
         return np.asarray(means + change @ np.linalg.pinv(self.directions))
 
     def shown(self, latent: Floats, functions: Array) -> Floats:
@@ -94,7 +96,7 @@ class Encoder:
         person and motion: whom motion hits harder, and by how much.
         """
         along = latent @ self.directions
-        change = along * np.expm1(functions @ self.scale_slopes)
+        change = along * (_bounded_exp(functions @ self.scale_slopes) - 1)
         shown = latent + change @ np.linalg.pinv(self.directions)
         return np.asarray(shown + functions @ self.association)
 
@@ -166,8 +168,8 @@ def fit_encoder(
     standard = (values - offset) / scale
     drift = _fit_drift(standard, motion, design)
     standard -= motion.values @ drift.astype(values.dtype)
-    common_scale = _fit_common_scale(standard, motion.values)
-    standard *= np.exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
+    common_scale = _fit_common_scale(motion.scatter(standard), motion.values)
+    standard *= _bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     precision = np.ones(n_edges, values.dtype)
     for round_ in range(_ROUNDS):
         weighted = standard * precision
@@ -188,8 +190,7 @@ def fit_encoder(
     weights, share = _padded(weights, n_components), _padded(share[None], n_components)[0]
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
-    remaining = latent - motion.values @ association
-    directions, scale_slopes = _fit_scales(remaining, motion.values)
+    directions, scale_slopes = _fit_scales(motion.scatter(latent), motion.values)
     return Encoder(
         offset.astype(np.float64),
         scale.astype(np.float64),
@@ -301,6 +302,11 @@ def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
     directions = np.zeros((n_units, basis.shape[1]))
     directions[active] = basis / spread[active][:, None]
     return directions, slopes
+
+
+def _bounded_exp(log_scale: Array) -> Floats:
+    """Return a change of spread; motion far outside the data must not make it endless."""
+    return np.asarray(np.exp(np.clip(log_scale, -_LARGEST_LOG_SCALE, _LARGEST_LOG_SCALE)))
 
 
 def _padded(array: Floats, n_components: int) -> Floats:
