@@ -54,8 +54,8 @@ def test_what_was_carried_follows_the_law_at_the_other_rate(learned):
     expected = lognormal_counts(9.0, rng.random((2, *shape)))
     plain = replay_counts(counts, low, high, rng.random(shape))
     carried = replay_counts(counts, low, high, rng.random(shape), calibration)
-    share = (expected == 0).mean()
-    assert abs((carried == 0).mean() - share) < 0.02 < abs((plain == 0).mean() - share)
+    off = [abs((moved == 0).mean() - (expected == 0).mean()) for moved in (carried, plain)]
+    assert off[0] < off[1] / 3
     quantiles = [0.25, 0.5, 0.75, 0.9]
     assert_allclose(np.quantile(carried, quantiles), np.quantile(expected, quantiles), atol=2)
 
