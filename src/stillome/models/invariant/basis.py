@@ -97,16 +97,21 @@ class MotionFunctions(NamedTuple):
         spread = np.maximum(own.std(axis=0), 1e-6)
         return cls(values, (own / spread).astype(np.float32), spread, covariates)
 
-    def scatter(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return what neither motion nor the covariates explain of the means of a table (n, K).
+    def scatter(self, table: NDArray[Any], *, around_motion: bool) -> NDArray[Any]:
+        """Return a table (n, K) without what the covariates explain of its means at equal motion.
 
         How people scatter must not be read off what is kept: where the old move more, age alone
-        makes the squares of z go with motion.
+        makes the squares of z go with motion. With `around_motion`, without what motion explains
+        either; where the restless have no fibres left, that leaves them no scatter at all.
         """
-        kept = [] if self.covariates is None else [self.covariates]
-        design = np.column_stack([np.ones(len(self.values)), self.values, *kept])
-        design = design.astype(table.dtype)
-        return np.asarray(table - design @ np.linalg.lstsq(design, table, rcond=None)[0])
+        if self.covariates is None and not around_motion:
+            return table
+        kept = np.zeros((len(table), 0)) if self.covariates is None else self.covariates
+        kept = kept - kept.mean(axis=0)
+        design = np.column_stack([kept, self.values, np.ones(len(kept))]).astype(table.dtype)
+        slopes = np.linalg.lstsq(design, table, rcond=None)[0]
+        used = design.shape[1] if around_motion else kept.shape[1]
+        return np.asarray(table - design[:, :used] @ slopes[:used])
 
 
 def _place_knots(values: Floats) -> Floats:

@@ -168,7 +168,7 @@ def fit_encoder(
     standard = (values - offset) / scale
     drift = _fit_drift(standard, motion, design)
     standard -= motion.values @ drift.astype(values.dtype)
-    common_scale = _fit_common_scale(motion.scatter(standard), motion.values)
+    common_scale = _fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
     standard *= _bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     precision = np.ones(n_edges, values.dtype)
     for round_ in range(_ROUNDS):
@@ -190,7 +190,8 @@ def fit_encoder(
     weights, share = _padded(weights, n_components), _padded(share[None], n_components)[0]
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
-    directions, scale_slopes = _fit_scales(motion.scatter(latent), motion.values)
+    scatter = motion.scatter(latent, around_motion=True)
+    directions, scale_slopes = _fit_scales(scatter, motion.values)
     return Encoder(
         offset.astype(np.float64),
         scale.astype(np.float64),
