@@ -9,8 +9,8 @@ from scipy import special
 
 from stillome.models.invariant.pooling import (
     EdgeDesign,
-    IndividualDifferences,
     PooledEffect,
+    individual_differences,
     pool_effects,
 )
 
@@ -242,8 +242,8 @@ def _pool(
     steps = np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T
     # From score residuals to the log scale: divide by the information per subject.
     per_subject = (information[:, 0, 0] + 1e-9) / len(counts)
-    individual = IndividualDifferences.find(residual, per_subject)
-    shared_variance = (individual.loadings**2).sum(axis=1) / len(counts)
+    individual = individual_differences(residual, per_subject)
+    shared_variance = (individual**2).sum(axis=1) / len(counts)
     pooled = []
     for slope, step, variance in zip(
         state.slopes, steps, np.diagonal(weak, axis1=1, axis2=2).T[1:], strict=True

@@ -1,20 +1,22 @@
 """What 2,278 edges learn from each other about the effect of motion.
 
 The estimated effect of one edge is the sum of what it shares with others (intercept, strength and
-length of the edge, its two regions), a deviation of its own, sampling noise, and one thing more:
-in any finite sample some brains happen to move more, so that every estimated effect also holds
-the edge's individual differences times their *chance* correlation with motion. That last part is
-the same few numbers for all edges. It is estimated along with the rest, and left out of the
-effect; otherwise unseen subjects would be "corrected" for other people's coincidences.
+length of the edge, its two regions, a pattern over pairs of regions), a deviation of its own,
+sampling noise, and one thing more: in any finite sample some brains happen to move more, so that
+every estimated effect also holds the edge's individual differences times their *chance*
+correlation with motion. That last part is the same few numbers for all edges. It is estimated
+along with the rest, and left out of the effect; otherwise unseen subjects would be "corrected"
+for other people's coincidences.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.edges import edge_indices
+from stillome.models.invariant.patterns import low_rank_pattern
 from stillome.models.invariant.spectrum import leading_factors
 
 _ROUNDS = 12
@@ -64,37 +66,26 @@ class EdgeDesign:
         return np.hstack([self.features, regions, loadings])
 
 
-class IndividualDifferences(NamedTuple):
-    """How people differ, apart from motion.
+def individual_differences(residual: NDArray[Any], per_unit: Floats | float = 1.0) -> Floats:
+    """Find how people differ apart from motion: the factors of residuals that are not noise.
 
-    Attributes
+    Parameters
     ----------
-    loadings : array of shape (E, K)
-        Per factor of unit variance.
-    reliability : array of shape (K,)
-        How far each factor is more than the noise of this sample, between 0 and 1.
+    residual : array of shape (n, E)
+    per_unit : array of shape (E,)
+        Loadings are divided by this to bring them to the scale of the effects.
+
+    Returns
+    -------
+    array of shape (E, K)
+        Loadings of factors of unit variance.
     """
-
-    loadings: Floats
-    reliability: Floats
-
-    @classmethod
-    def find(cls, residual: NDArray[Any], per_unit: Floats | float = 1.0) -> Self:
-        """Find the factors of residuals (n, E) that are not noise.
-
-        Parameters
-        ----------
-        residual : array of shape (n, E)
-        per_unit : array of shape (E,)
-            Loadings are divided by this to bring them to the scale of the effects.
-        """
-        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
-        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-        spectrum = leading_factors(standard, _MOST_FACTORS)
-        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
-        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
-        scaled = loadings * (spread / per_unit)[:, None]
-        return cls(scaled, spectrum.reliability()[: spectrum.n_signal])
+    spread = residual.std(axis=0, dtype=np.float64) + 1e-12
+    standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
+    spectrum = leading_factors(standard, _MOST_FACTORS)
+    factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
+    loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
+    return np.asarray(loadings * (spread / per_unit)[:, None])
 
 
 @dataclass(frozen=True)
@@ -121,13 +112,9 @@ class PooledEffect:
 
 
 def pool_effects(
-    estimates: Floats,
-    variances: Floats,
-    design: EdgeDesign,
-    individual: IndividualDifferences,
-    n_subjects: int,
+    estimates: Floats, variances: Floats, design: EdgeDesign, individual: Floats, n_subjects: int
 ) -> PooledEffect:
-    """Shrink per-edge effects towards what edges share (empirical Bayes, by EM).
+    """Shrink per-edge effects towards what edges share.
 
     Parameters
     ----------
@@ -136,12 +123,27 @@ def pool_effects(
     variances : array of shape (E,)
         Their sampling variances, without the part that individual differences explain.
     design : EdgeDesign
-    individual : IndividualDifferences
-        On the scale of the effects.
+    individual : array of shape (E, K)
+        From `individual_differences`, on the scale of the effects.
     n_subjects : int
     """
-    full = design.with_individual(individual.loadings)
-    n_free, n_factors = design.features.shape[1], individual.loadings.shape[1]
+    pooled, own = _pool_once(estimates, variances, design, individual, n_subjects)
+    pattern = low_rank_pattern(own, variances + pooled.own_sd**2, design.n_regions)
+    if not pattern.any():
+        return pooled
+    pooled, _ = _pool_once(estimates - pattern, variances, design, individual, n_subjects)
+    return replace(pooled, effects=pooled.effects + pattern)
+
+
+def _pool_once(
+    estimates: Floats, variances: Floats, design: EdgeDesign, individual: Floats, n_subjects: int
+) -> tuple[PooledEffect, Floats]:
+    """Return pooled effects (empirical Bayes, by EM), and what of the estimates edges do not share.
+
+    The latter are each edge's own deviation and noise, shape (E,).
+    """
+    full = design.with_individual(individual)
+    n_free, n_factors = design.features.shape[1], individual.shape[1]
     regions = slice(n_free, n_free + design.n_regions)
     factors = slice(n_free + design.n_regions, None)
     region_var = own_var = 0.05 * float(np.var(estimates)) + _TINY
@@ -166,13 +168,16 @@ def pool_effects(
     # edges is known; what does not is left out.
     real = max(0.0, 1 - (n_factors - 2) / max(chance * n_factors, _TINY)) if n_factors > 2 else 0.0
     shared = full[:, : n_free + design.n_regions] @ coefficients[: n_free + design.n_regions]
-    associated = individual.loadings @ (real * individual.reliability * correlation)
+    # A loading is as unsure as an effect; those of edges of a few fibres are mostly noise.
+    excess = individual**2 - variances[:, None]
+    typical = np.maximum(np.average(excess, axis=0, weights=1 / (variances + _TINY)), _TINY)
+    known = typical / (typical + variances[:, None])
+    associated = (known * individual) @ (real * correlation)
     effects = shared + associated + own_var / (own_var + variances) * residual
     kept = own_var / (own_var + variances)
     uncertainties = np.sqrt(own_var * (1 - kept) + (1 - kept) ** 2 * spread)
-    return PooledEffect(
-        effects, uncertainties, float(np.sqrt(region_var)), float(np.sqrt(own_var)), chance
-    )
+    region_sd, own_sd = float(np.sqrt(region_var)), float(np.sqrt(own_var))
+    return PooledEffect(effects, uncertainties, region_sd, own_sd, chance), residual
 
 
 def _second_moment(coefficients: NDArray[Any], covariance: NDArray[Any], part: slice) -> float:
