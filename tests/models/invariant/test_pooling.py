@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.edges import edge_indices
-from stillome.models.invariant.pooling import EdgeDesign, individual_differences, pool_effects
+from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
 
 V, N = 24, 300
 E = V * (V - 1) // 2
-NONE = np.zeros((E, 0))
+NONE = IndividualDifferences(np.zeros((E, 0)), np.zeros((1, 0)))
 
 
 class Planted:
@@ -27,6 +27,11 @@ class Planted:
         self.variances = rng.uniform(0.5, 2, E) * 0.06**2
         self.loadings = rng.normal(0, 0.5, (E, n_factors))
         self.estimates = self.effects + rng.standard_normal(E) * np.sqrt(self.variances)
+
+    def individual(self, reliability: float = 1.0) -> IndividualDifferences:
+        return IndividualDifferences(
+            self.loadings, np.full((1, self.loadings.shape[1]), float(reliability))
+        )
 
 
 def error(found: np.ndarray, true: np.ndarray) -> float:
@@ -57,7 +62,7 @@ def test_chance_correlations_with_motion_are_left_out(seed):
     chance = planted.rng.standard_normal(planted.loadings.shape[1]) / np.sqrt(N)
     estimates = planted.estimates + planted.loadings @ chance
     arguments = (estimates, planted.variances, planted.design)
-    told = pool_effects(*arguments, planted.loadings, N)
+    told = pool_effects(*arguments, planted.individual(), N)
     untold = pool_effects(*arguments, NONE, N)
     assert error(told.effects, planted.effects) < 0.75 * error(untold.effects, planted.effects)
     assert 0.2 < told.chance < 2.5
@@ -69,20 +74,23 @@ def test_an_association_far_beyond_chance_is_part_of_the_effect(seed):
     real = planted.loadings @ planted.rng.normal(0, 0.4, planted.loadings.shape[1])
     estimates = planted.estimates + real
     arguments = (estimates, planted.variances, planted.design)
-    pooled = pool_effects(*arguments, planted.loadings, N)
+    pooled = pool_effects(*arguments, planted.individual(), N)
     assert pooled.chance > 10
     assert error(pooled.effects, planted.effects + real) < 0.2 * real.std()
+    unreliable = pool_effects(*arguments, planted.individual(0.0), N)
+    assert error(unreliable.effects, planted.effects) < 0.2 * real.std()
 
 
 def test_loadings_of_an_edge_that_tells_nothing_are_not_believed():
     planted = Planted(0)
     weak = np.arange(E) < 20
+    information = np.where(weak, 1e-3, 2.0)
     variances = np.where(weak, 100.0, planted.variances)
-    loadings = planted.loadings + weak[:, None] * planted.rng.normal(0, 10, planted.loadings.shape)
-    real = planted.loadings @ planted.rng.normal(0, 0.4, planted.loadings.shape[1])
-    pooled = pool_effects(planted.estimates + real, variances, planted.design, loadings, N)
-    assert np.abs(pooled.effects[weak] - planted.effects[weak]).max() < 0.3
-    assert error(pooled.effects[~weak], (planted.effects + real)[~weak]) < 0.2 * real.std()
+    noise = weak[:, None] * planted.rng.normal(0, 10, planted.loadings.shape)
+    scores = (planted.loadings + noise) * information[:, None]
+    found = IndividualDifferences(scores, np.ones((1, 12))).per_log_rate(information, variances, N)
+    assert_allclose(found.loadings[~weak], planted.loadings[~weak])
+    assert found.reliability[weak].max() < 0.01 and found.reliability[~weak].min() > 0.9
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -120,12 +128,13 @@ def test_individual_differences_are_found_with_their_size():
     rng = np.random.default_rng(4)
     people, loadings = rng.standard_normal((N, 3)), rng.normal(0, 0.3, (E, 3))
     residual = people @ loadings.T + rng.standard_normal((N, E))
-    found = individual_differences(residual, per_unit=2.0)
-    assert found.shape[0] == E and 3 <= found.shape[1] <= 5
-    shared = np.linalg.norm(found @ found.T - loadings @ loadings.T / 4)
-    assert shared < 0.4 * np.linalg.norm(loadings @ loadings.T / 4)
+    found = IndividualDifferences.find(residual)
+    assert found.loadings.shape[0] == E and 3 <= found.loadings.shape[1] <= 5
+    assert (found.reliability[0, :3] > 0.9).all()
+    shared = np.linalg.norm(found.loadings @ found.loadings.T - loadings @ loadings.T)
+    assert shared < 0.4 * np.linalg.norm(loadings @ loadings.T)
 
 
 def test_noise_holds_no_individual_differences():
     residual = np.random.default_rng(5).standard_normal((N, E))
-    assert individual_differences(residual).shape[1] <= 1
+    assert IndividualDifferences.find(residual).loadings.shape[1] <= 1

@@ -9,8 +9,8 @@ from scipy import special
 
 from stillome.models.invariant.pooling import (
     EdgeDesign,
+    IndividualDifferences,
     PooledEffect,
-    individual_differences,
     pool_effects,
 )
 
@@ -242,13 +242,10 @@ def _pool(
     steps = np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T
     # From score residuals to the log scale: divide by the information per subject.
     per_subject = (information[:, 0, 0] + 1e-9) / len(counts)
-    individual = individual_differences(residual, per_subject)
-    shared_variance = (individual**2).sum(axis=1) / len(counts)
+    variances, n = np.diagonal(weak, axis1=1, axis2=2).T, len(counts)
+    individual = IndividualDifferences.find(residual).per_log_rate(per_subject, variances[0], n)
     pooled = []
-    for slope, step, variance in zip(
-        state.slopes, steps, np.diagonal(weak, axis1=1, axis2=2).T[1:], strict=True
-    ):
-        estimates = np.clip(slope + step, -5, 5)
-        own_variance = np.maximum(variance - shared_variance, 0.2 * variance)
-        pooled.append(pool_effects(estimates, own_variance, design, individual, len(counts)))
+    for slope, step, variance in zip(state.slopes, steps, variances[1:], strict=True):
+        estimates, own = np.clip(slope + step, -5, 5), individual.own_variances(variance, n)
+        pooled.append(pool_effects(estimates, own, design, individual, n))
     return pooled

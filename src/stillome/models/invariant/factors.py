@@ -21,7 +21,7 @@ from stillome.models.invariant.effect import (
     scaled_dispersion,
 )
 from stillome.models.invariant.moments import log_moments
-from stillome.models.invariant.pooling import EdgeDesign, individual_differences, pool_effects
+from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
 from stillome.models.invariant.spectrum import leading_factors
 
 _SD_FLOOR = 0.05
@@ -245,9 +245,8 @@ def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: F
 def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
     """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
     n = len(standard)
-    individual = individual_differences(standard)
-    variances = standard.var(axis=0, dtype=np.float64) / n
-    own = np.maximum(variances - (individual**2).sum(axis=1) / n, 0.2 * variances)
+    individual = IndividualDifferences.find(standard)
+    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n, n)
     slopes = (motion.estimating.T @ standard).astype(np.float64) / n
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
     return np.stack(pooled) / motion.spread[:, None]

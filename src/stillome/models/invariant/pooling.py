@@ -10,7 +10,7 @@ for other people's coincidences.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from stillome.models.invariant.spectrum import leading_factors
 _ROUNDS = 12
 _TINY = 1e-9
 _MOST_FACTORS = 100
+_LEAST_OWN = 0.2  # share of an edge's variance that is its own, at least
 
 Floats = NDArray[np.float64]
 
@@ -66,26 +67,53 @@ class EdgeDesign:
         return np.hstack([self.features, regions, loadings])
 
 
-def individual_differences(residual: NDArray[Any], per_unit: Floats | float = 1.0) -> Floats:
-    """Find how people differ apart from motion: the factors of residuals that are not noise.
+class IndividualDifferences(NamedTuple):
+    """How people differ, apart from motion.
 
-    Parameters
+    Attributes
     ----------
-    residual : array of shape (n, E)
-    per_unit : array of shape (E,)
-        Loadings are divided by this to bring them to the scale of the effects.
-
-    Returns
-    -------
-    array of shape (E, K)
-        Loadings of factors of unit variance.
+    loadings : array of shape (E, K)
+        Per factor of unit variance.
+    reliability : array of shape (E, K) or (1, K)
+        How far each loading is more than the noise of this sample, between 0 and 1.
     """
-    spread = residual.std(axis=0, dtype=np.float64) + 1e-12
-    standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-    spectrum = leading_factors(standard, _MOST_FACTORS)
-    factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
-    loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
-    return np.asarray(loadings * (spread / per_unit)[:, None])
+
+    loadings: Floats
+    reliability: Floats
+
+    @classmethod
+    def find(cls, residual: NDArray[Any]) -> Self:
+        """Find the factors of residuals (n, E) that are not noise."""
+        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
+        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
+        spectrum = leading_factors(standard, _MOST_FACTORS)
+        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
+        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
+        return cls(loadings * spread[:, None], spectrum.reliability()[None, : spectrum.n_signal])
+
+    def per_log_rate(self, information: Floats, variances: Floats, n_subjects: int) -> Self:
+        """Bring factors of score residuals to the log scale, where all edges vary alike.
+
+        There, a loading of an edge of a few fibres is mostly noise, and is believed less.
+
+        Parameters
+        ----------
+        information : array of shape (E,)
+            Per subject.
+        variances : array of shape (E,)
+            Of a slope on a function of unit variance, which a loading is.
+        n_subjects : int
+        """
+        scaled = self._replace(loadings=self.loadings / information[:, None])
+        own = scaled.own_variances(variances, n_subjects)
+        excess = np.average(scaled.loadings**2 - own[:, None], axis=0, weights=1 / own)
+        typical = np.maximum(excess, _TINY)
+        return scaled._replace(reliability=typical / (typical + own[:, None]))
+
+    def own_variances(self, variances: Floats, n_subjects: int) -> Floats:
+        """Return sampling variances of slopes (E,) without what individual differences explain."""
+        explained = (self.loadings**2).sum(axis=1) / n_subjects
+        return np.maximum(variances - explained, _LEAST_OWN * variances)
 
 
 @dataclass(frozen=True)
@@ -112,7 +140,11 @@ class PooledEffect:
 
 
 def pool_effects(
-    estimates: Floats, variances: Floats, design: EdgeDesign, individual: Floats, n_subjects: int
+    estimates: Floats,
+    variances: Floats,
+    design: EdgeDesign,
+    individual: IndividualDifferences,
+    n_subjects: int,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -123,8 +155,8 @@ def pool_effects(
     variances : array of shape (E,)
         Their sampling variances, without the part that individual differences explain.
     design : EdgeDesign
-    individual : array of shape (E, K)
-        From `individual_differences`, on the scale of the effects.
+    individual : IndividualDifferences
+        On the scale of the effects.
     n_subjects : int
     """
     pooled, own = _pool_once(estimates, variances, design, individual, n_subjects)
@@ -136,14 +168,18 @@ def pool_effects(
 
 
 def _pool_once(
-    estimates: Floats, variances: Floats, design: EdgeDesign, individual: Floats, n_subjects: int
+    estimates: Floats,
+    variances: Floats,
+    design: EdgeDesign,
+    individual: IndividualDifferences,
+    n_subjects: int,
 ) -> tuple[PooledEffect, Floats]:
     """Return pooled effects (empirical Bayes, by EM), and what of the estimates edges do not share.
 
     The latter are each edge's own deviation and noise, shape (E,).
     """
-    full = design.with_individual(individual)
-    n_free, n_factors = design.features.shape[1], individual.shape[1]
+    full = design.with_individual(individual.loadings)
+    n_free, n_factors = design.features.shape[1], individual.loadings.shape[1]
     regions = slice(n_free, n_free + design.n_regions)
     factors = slice(n_free + design.n_regions, None)
     region_var = own_var = 0.05 * float(np.var(estimates)) + _TINY
@@ -168,11 +204,7 @@ def _pool_once(
     # edges is known; what does not is left out.
     real = max(0.0, 1 - (n_factors - 2) / max(chance * n_factors, _TINY)) if n_factors > 2 else 0.0
     shared = full[:, : n_free + design.n_regions] @ coefficients[: n_free + design.n_regions]
-    # A loading is as unsure as an effect; those of edges of a few fibres are mostly noise.
-    excess = individual**2 - variances[:, None]
-    typical = np.maximum(np.average(excess, axis=0, weights=1 / (variances + _TINY)), _TINY)
-    known = typical / (typical + variances[:, None])
-    associated = (known * individual) @ (real * correlation)
+    associated = (individual.reliability * individual.loadings) @ (real * correlation)
     effects = shared + associated + own_var / (own_var + variances) * residual
     kept = own_var / (own_var + variances)
     uncertainties = np.sqrt(own_var * (1 - kept) + (1 - kept) ** 2 * spread)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from stillome.models.invariant.pooling import EdgeDesign, individual_differences, pool_effects
+from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
 
 _LEVEL = 1e-4  # filling zeros that had nothing to do with motion costs more than one missed
 _LIMIT = 1e-3
@@ -52,9 +52,9 @@ def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign)
         return no_zero_model(weights, functions.shape[1])
     residual = empty - baseline
     slopes = functions.T @ residual / n
-    individual = individual_differences(residual - functions @ slopes)
+    individual = IndividualDifferences.find(residual - functions @ slopes)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
-    own = np.maximum(variances - (individual**2).sum(axis=1) / n, 0.2 * variances)
+    own = individual.own_variances(variances, n)
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
     # Of an edge that is empty in everybody, or in nobody, nothing is known that could change.
     varies = (baseline > 0) & (baseline < 1)
