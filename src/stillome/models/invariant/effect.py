@@ -19,6 +19,7 @@ _BASELINE_STEPS = 2
 _PRIOR_PRECISION = 4.0  # weak, so that the first steps are finite for edges of a few fibres
 _LARGEST_STEP = 1.5
 _LOG_RATE_LIMIT = 16.0  # nine million fibres
+LOG_RATE_RANGE = (-14.0, _LOG_RATE_LIMIT)
 _DISPERSION_RANGE = (1e-3, 50.0)
 _LIKELY_START = (1e-2, 20.0)
 _LIKELIHOOD_STEPS = 4

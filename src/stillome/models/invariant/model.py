@@ -10,20 +10,14 @@ from stillome.counts import nb_scores
 from stillome.models.invariant.basis import MotionBasis, MotionFunctions
 from stillome.models.invariant.calibration import Calibration, some_counts
 from stillome.models.invariant.counterfactual import Law, ZeroShares, positions_in_step
+from stillome.models.invariant.decoder import Decoder, fit_decoder
 from stillome.models.invariant.effect import (
     MotionEffect,
     fit_motion_effect,
     log_means,
     refit_baseline,
 )
-from stillome.models.invariant.factors import (
-    Decoder,
-    Encoder,
-    encoder_input,
-    fit_association,
-    fit_decoder,
-    fit_encoder,
-)
+from stillome.models.invariant.encoder import Encoder, encoder_input, fit_association, fit_encoder
 from stillome.models.invariant.inference import ConfoundInference
 from stillome.models.invariant.pooling import EdgeDesign
 from stillome.models.invariant.weights import fit_spread, is_whole, weight_unit

@@ -5,13 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.models.invariant.basis import MotionBasis, MotionFunctions
+from stillome.models.invariant.decoder import fit_decoder
 from stillome.models.invariant.effect import fit_motion_effect, log_means
-from stillome.models.invariant.factors import (
-    encoder_input,
-    fit_association,
-    fit_decoder,
-    fit_encoder,
-)
+from stillome.models.invariant.encoder import encoder_input, fit_association, fit_encoder
 from stillome.models.invariant.pooling import EdgeDesign
 
 V, N, K = 20, 400, 3

@@ -1,0 +1,95 @@
+"""What a person shows at any motion: a count decoder, fitted by likelihood.
+
+The decoder adds the person's part, ψ = z · loadings, to the log rate of every edge.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.models.invariant.effect import (
+    LOG_RATE_RANGE,
+    MotionEffect,
+    fit_dispersion,
+    fit_dispersion_slopes,
+    likely_dispersion,
+    scaled_dispersion,
+)
+
+_STEPS = 10
+_STEP_LENGTH = 0.9
+_LARGEST_STEP = 0.5
+
+Floats = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """p(A | z, c): negative binomial with log rate ξ + m(c) + offset + z · loadings.
+
+    Attributes
+    ----------
+    offset : array of shape (E,)
+    loadings : array of shape (K, E)
+    dispersion : array of shape (E,)
+        Around the person's own rate.
+    dispersion_slopes : array of shape (P,)
+    grain : array of shape ()
+        For weights: see `fit_spread`; 0 for counts.
+    """
+
+    offset: Floats
+    loadings: Floats
+    dispersion: Floats
+    dispersion_slopes: Floats
+    grain: Floats = field(default_factory=lambda: np.zeros(()))
+
+    def log_rates(self, effect: MotionEffect, functions: Array, latent: Array) -> Array:
+        """Return the log rate of every edge, shape (n, E)."""
+        dtype = functions.dtype
+        person = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
+        return np.clip(effect.log_rates(functions) + person, *LOG_RATE_RANGE)
+
+    def dispersions(self, functions: Array) -> Array:
+        """Return the dispersion at this motion, shape (n, E)."""
+        return scaled_dispersion(self.dispersion, self.dispersion_slopes, functions)
+
+
+def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: Floats) -> Decoder:
+    """Fit loadings by penalised likelihood, all edges at once.
+
+    The units of z are uncorrelated over the training subjects, so that a Newton step per unit and
+    edge needs no matrix to be inverted.
+    """
+    z = latent.astype(counts.dtype)
+    fixed = effect.log_rates(functions)
+    second_moment = np.maximum((latent**2).mean(axis=0), 1e-12)[:, None]
+    loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
+    offset = np.zeros(counts.shape[1], counts.dtype)
+    dispersion = effect.dispersion.astype(counts.dtype)
+    prior_variance = np.full((latent.shape[1], 1), 0.05**2)
+    for step in range(_STEPS + 1):
+        rates = np.exp(np.clip(fixed + offset + z @ loadings, *LOG_RATE_RANGE))
+        if step in (3, 6, _STEPS):
+            dispersion = fit_dispersion(counts, rates).astype(counts.dtype)
+        if step == _STEPS:
+            break
+        shrink = 1 / (1 + rates * dispersion)
+        residual = (counts - rates) * shrink
+        information = (rates * shrink).sum(axis=0)
+        gradient = z.T @ residual - loadings / prior_variance.astype(z.dtype)
+        curvature = second_moment * information + 1 / prior_variance
+        change = np.clip(_STEP_LENGTH * gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+        loadings += change.astype(z.dtype)
+        offset += np.clip(
+            residual.sum(axis=0) / (information + 1e-3), -_LARGEST_STEP, _LARGEST_STEP
+        )
+        if step in (4, 7):
+            mean_square = (loadings.astype(np.float64) ** 2).mean(axis=1, keepdims=True)
+            prior_variance = np.maximum(mean_square, 1e-6)
+    likely = likely_dispersion(counts, rates, dispersion.astype(np.float64))
+    slopes = fit_dispersion_slopes(counts, rates, likely, functions)
+    return Decoder(offset.astype(np.float64), loadings.astype(np.float64), likely, slopes)
