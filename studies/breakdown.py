@@ -23,8 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from stillome.evaluate import fidelity_r2, identification_rate
-from stillome.evaluate.divergence import symmetric_kl
+from stillome.evaluate import fidelity_r2, identification_rate, symmetric_kl
 from stillome.plot import plot_components, plot_distances
 from stillome.simulate import SimulatedCohort, simulate_extreme_motion
 from studies import study

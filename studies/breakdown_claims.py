@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from stillome.evaluate.separation import group_separation
+from stillome.evaluate import group_separation
 from stillome.plot import house_style
 from stillome.plot.palette import method_looks
 from studies import study

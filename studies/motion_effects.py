@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stillome.evaluate.motion_effects import MotionEffects, describe_motion_effects
+from stillome.evaluate import MotionEffects, describe_motion_effects
 from stillome.plot import (
     plot_changed_edges,
     plot_edge_differences,

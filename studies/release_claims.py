@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from stillome.evaluate.resemblance import edge_slopes
+from stillome.evaluate import edge_slopes
 from stillome.plot import house_style
 from studies import study
 from studies.study import AS_PUBLISHED, GATE, NOT_TESTED, OURS, Claim, with_interval

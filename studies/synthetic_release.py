@@ -20,10 +20,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.edges import edges_to_matrices, matrices_to_edges
-from stillome.evaluate import probe_scores
-from stillome.evaluate.disclosure import disclosure_report
-from stillome.evaluate.prediction import residualised_traits
-from stillome.evaluate.resemblance import cohort_resemblance, edge_slopes
+from stillome.evaluate import (
+    cohort_resemblance,
+    disclosure_report,
+    edge_slopes,
+    probe_scores,
+    residualised_traits,
+)
 from stillome.evaluate.statistics import pearson_r
 from stillome.plot import plot_edge_means
 from studies import study

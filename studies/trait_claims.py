@@ -7,8 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from stillome.evaluate import ComparisonResult
-from stillome.evaluate.separation import trait_separation
+from stillome.evaluate import ComparisonResult, trait_separation
 from studies import study
 from studies.study import AS_PUBLISHED, GATE, OURS, Claim, with_interval
 

@@ -17,9 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from stillome.evaluate import ComparisonResult, compare_methods
-from stillome.evaluate.prediction import residualised_traits
-from stillome.evaluate.separation import trait_separation
+from stillome.evaluate import (
+    ComparisonResult,
+    compare_methods,
+    residualised_traits,
+    trait_separation,
+)
 from stillome.models import METHODS, make_method
 from stillome.plot import plot_trait_components, plot_trait_prediction
 from stillome.plot.components import Projection
