@@ -56,6 +56,14 @@ def test_nothing_is_cut_off(lobes, lengths):
         assert -1 <= box.y0 < box.y1 <= height + 1
 
 
+def test_few_edges_are_each_a_step_of_the_running_median():
+    effects = effects_of(n_regions=4)
+    (line,) = (
+        one for one in panels(plot_motion_effects(effects))["D"].lines if one.get_label()[0] != "_"
+    )
+    np.testing.assert_allclose(line.get_xdata(), np.sort(effects.qcsc.lengths))
+
+
 def test_the_panels_do_not_overlap():
     figure = plot_motion_effects(effects_of())
     figure.draw_without_rendering()

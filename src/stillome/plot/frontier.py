@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import ScalarFormatter
 
 from stillome.exceptions import InputError
-from stillome.models.invariant.frontier import smallest_passing
+from stillome.models.invariant.frontier import best_leakage, smallest_passing
 from stillome.plot.style import GREY, LARGE_MOTION, MAIN, house_style
 from stillome.plot.tables import check_columns
 
@@ -138,11 +138,9 @@ def _explain(axes: Axes, table: pd.DataFrame, chosen_line: Line2D) -> None:
             Line2D([], [], color=MAIN, marker="o", linestyle="", markerfacecolor=fill, label=label)
         )
     if not table["passed"].any() and "n_test" in table:
-        best = float(table["worst_r2"].min())
-        # The error that `smallest_passing` allows: of R² from `n_test` subjects.
-        error = 2 * np.sqrt(max(best, 0) / table["n_test"].iloc[0])
-        band = axes.axhspan(best, best + error, color=GREY, alpha=0.25, linewidth=0, zorder=0)
+        best = best_leakage(table)
+        band = axes.axhspan(best.r2, best.high, color=GREY, alpha=0.25, linewidth=0, zorder=0)
         band.set_label("within one standard error of the best")
-        axes.set_ylim(top=max(axes.get_ylim()[1], best + 1.1 * error))
+        axes.set_ylim(top=max(axes.get_ylim()[1], best.high + 0.1 * (best.high - best.r2)))
         handles.append(band)
     axes.figure.legend(handles=handles, loc="outside lower left", ncols=4)

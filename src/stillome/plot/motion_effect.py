@@ -63,15 +63,16 @@ def _draw_qcsc(axes: Axes, effects: MotionEffects) -> None:
     qcsc = effects.qcsc
     axes.set_title(f"D  QC–SC: median |r| = {qcsc.median_absolute:.2f}")
     axes.set_ylabel("r with motion")
-    if qcsc.lengths is None:
-        axes.hist(qcsc.correlations[~np.isnan(qcsc.correlations)], bins=40, color=MAIN)
+    told = ~np.isnan(qcsc.correlations)
+    if qcsc.lengths is None or not (told & (qcsc.lengths > 0)).any():
+        axes.hist(qcsc.correlations[told], bins=40, color=MAIN)
         axes.set(xlabel="r with motion", ylabel="edges")
         return
-    known = (qcsc.lengths > 0) & ~np.isnan(qcsc.correlations)
+    known = told & (qcsc.lengths > 0)
     lengths, correlations = qcsc.lengths[known], qcsc.correlations[known]
     axes.scatter(lengths, correlations, s=4, color=MAIN, alpha=0.25, linewidths=0, rasterized=True)
     axes.axhline(0, color=GREY, linewidth=0.8)
-    order = np.array_split(np.argsort(lengths), 12)
+    order = np.array_split(np.argsort(lengths), min(12, len(lengths)))
     axes.plot(
         [np.median(lengths[part]) for part in order],
         [np.median(correlations[part]) for part in order],

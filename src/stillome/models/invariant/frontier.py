@@ -1,6 +1,7 @@
 """The smallest share of dependence whose removal passes the certificate on held-out people."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -78,9 +79,21 @@ def smallest_passing(frontier: pd.DataFrame) -> float:
     passing = frontier[frontier["passed"]]
     if len(passing):
         return float(passing["weight"].min())
+    within = frontier["worst_r2"] <= best_leakage(frontier).high
+    return float(frontier.loc[within, "weight"].min())
+
+
+class BestLeakage(NamedTuple):
+    """The smallest worst R² of all weights, and one standard error above it."""
+
+    r2: float
+    high: float
+
+
+def best_leakage(frontier: pd.DataFrame) -> BestLeakage:
+    """Return the best R² and how far it is uncertain, being of `n_test` subjects."""
     best = float(frontier["worst_r2"].min())
-    error = 2 * np.sqrt(max(best, 0) / frontier["n_test"].iloc[0])
-    return float(frontier.loc[frontier["worst_r2"] <= best + error, "weight"].min())
+    return BestLeakage(best, best + 2 * float(np.sqrt(max(best, 0) / frontier["n_test"].iloc[0])))
 
 
 def _trait_r(model: InvariantModel, train: KnownSubjects, test: KnownSubjects) -> float:
