@@ -19,7 +19,7 @@ from stillome.models.invariant.spectrum import leading_factors
 
 _SD_FLOOR = 0.05
 _ROUNDS = 2
-_LEAST_RELIABLE = 0.25  # squared cosine with the true direction
+_LEAST_RELIABLE = 0.1  # squared cosine with the true direction
 _LARGEST_SHARE = 0.95
 _LARGEST_WEIGHT = 3.0
 _SCALE_MARGIN = 1.5
