@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stillome.confounds import ConfoundCoding
 from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
 from stillome.models.edgewise import EdgewiseRegression
 from stillome.models.fitted import FittedModel, load_fitted, save_fitted
@@ -24,7 +25,7 @@ def model() -> EdgewiseRegression:
 
 FITTED = FittedModel(
     model(),
-    confounds=("rms_mm", "rotation_rad"),
+    ConfoundCoding(("rms_mm", "rotation_rad")),
     traits=("reading",),
     kept=("age",),
     regions=REGIONS,
@@ -86,10 +87,10 @@ def test_another_measure_is_named() -> None:
 
 def test_names_must_be_as_many_as_there_are_things(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="1 names for 2 confounds"):
-        save_fitted(FittedModel(FITTED.model, confounds=("rms_mm",)), tmp_path / "model")
+        save_fitted(FittedModel(FITTED.model, ConfoundCoding(("rms_mm",))), tmp_path / "model")
     with pytest.raises(InputError, match="1 names for 4 regions"):
         save_fitted(
-            FittedModel(FITTED.model, confounds=FITTED.confounds, regions=("a",)),
+            FittedModel(FITTED.model, FITTED.coding, regions=("a",)),
             tmp_path / "model",
         )
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,8 @@ from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.pipeline import open_run, run_pipeline
 from stillome.pipeline.certifying import hold_out
 from stillome.pipeline.checks import check_cohort
-from stillome.pipeline.reading import choose_confounds, read_inputs, write_inputs
+from stillome.pipeline.confounds import choose_confounds
+from stillome.pipeline.reading import read_inputs, write_inputs
 from stillome.pipeline.run import steps_of
 
 

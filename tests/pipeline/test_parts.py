@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.pipeline import RunSettings, command_line
 from stillome.pipeline.parallel import run_jobs
-from stillome.pipeline.reading import choose_confounds
+from stillome.pipeline.confounds import choose_confounds
 from stillome.pipeline.settings import check_same, from_json, to_json
 from stillome.pipeline.slider import choose_levels, choose_shown
 from stillome.pipeline.subjects import flag_subjects

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stillome.cli.console import steps
-from stillome.cli.inputs import Files, Inputs, motion_of, read_new_subjects, reordered
+from stillome.cli.inputs import Files, Inputs, confounds_of, read_new_subjects, reordered
 from stillome.cli.options import (
     Atlas,
     Connectomes,
@@ -23,6 +23,7 @@ from stillome.cli.options import (
     Session,
     Subjects,
     Symmetrize,
+    TraitsIfNeeded,
 )
 from stillome.exceptions import InputError
 
@@ -44,9 +45,10 @@ def adjust(
     connectomes: Connectomes,
     out: Annotated[Path, typer.Option(help="The folder for the adjusted connectomes.")],
     motion: MotionIfKnown = None,
+    traits: TraitsIfNeeded = None,
     reference: Annotated[
         list[str] | None,
-        typer.Option(help="The motion to adjust to: 0.1, or NAME=0.1 for each confound."),
+        typer.Option(help="What to adjust to: 0.1, or NAME=0.1 for each confound, or site=B."),
     ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="The format that came in, or BIDS (relmat).")
@@ -72,6 +74,7 @@ def adjust(
 ) -> None:
     """Write the connectomes of subjects as they would be at the reference motion (0).
 
+    Sites are adjusted to the one with most subjects in the fit, unless --reference names another.
     Files keep their names and format. With --draws or --interval the folder holds one folder for
     each draw (adjusted, if there is one) and bound (lower, upper).
 
@@ -93,6 +96,7 @@ def adjust(
         files = Files(
             connectomes,
             motion,
+            traits,
             labels=labels,
             atlas=atlas,
             measure=measure,
@@ -105,7 +109,7 @@ def adjust(
         read = read_new_subjects(fitted, files)
         step("Adjusting")
         answer = fitted.model.adjust(
-            read.cohort.connectomes, confounds=motion_of(fitted, read), reference=level, **asked
+            read.cohort.connectomes, confounds=confounds_of(fitted, read), reference=level, **asked
         )
         step("Writing")
         _write(out, fitted, read, _parts(answer, draws), form.value, seed, overwrite)
@@ -120,10 +124,11 @@ def read_reference(fitted: "FittedModel", words: Sequence[str]) -> list[float]:
     InputError
         If a word is no number, names no confound, or leaves open which confound it is for.
     """
-    names = list(fitted.confounds)
+    coding = fitted.coding
+    names = [*coding.motion, *coding.others]
     if words and all("=" not in word for word in words):
         if len(words) == 1 and float_of(words[0]) == 0:
-            return [0.0] * len(names)
+            return [0.0] * len(coding.names)
         if len(words) != len(names):
             raise InputError(
                 f"--reference: {len(words)} value(s) for the confounds {', '.join(names)}. "
@@ -131,16 +136,31 @@ def read_reference(fitted: "FittedModel", words: Sequence[str]) -> list[float]:
                 if names
                 else "--reference: the model knows no motion. Leave it out."
             )
-        return [float_of(word) for word in words]
-    levels = dict.fromkeys(names, 0.0)
+        words = [f"{name}={word}" for name, word in zip(names, words, strict=True)]
+    given: dict[str, float | str] = {}
     for word in words:
         name, _, value = word.partition("=")
-        if name not in levels:
+        if name not in names:
             raise InputError(
                 f"--reference {word}: the model was fitted with {', '.join(names)}. Name one."
             )
-        levels[name] = float_of(value)
-    return list(levels.values())
+        given[name] = (
+            level_of(value, coding.levels[name]) if name in coding.levels else float_of(value)
+        )
+    return coding.reference(given).tolist()
+
+
+def level_of(word: str, levels: Sequence[str]) -> str:
+    """Return one of the levels, which the message lists.
+
+    Examples
+    --------
+    >>> level_of("B", ["A", "B"])
+    'B'
+    """
+    if word not in levels:
+        raise InputError(f"--reference: {word!r} is not among {', '.join(levels)}.")
+    return word
 
 
 def float_of(word: str) -> float:

@@ -1,5 +1,6 @@
 """`stillome bids`: the same as a BIDS App, fit to a group and applied to participants."""
 
+from contextlib import nullcontext, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,7 @@ from stillome.cli.run import (
     baselines_of,
     perform,
 )
+from stillome.exceptions import FileError
 
 
 class Level(StrEnum):
@@ -90,6 +92,7 @@ def bids(
                 out,
                 bids_dir,
                 motion=motion,
+                traits=participants,
                 participants=ids,
                 reference=reference,
                 overwrite=overwrite,
@@ -102,12 +105,17 @@ def bids(
         print("\n".join(map(str, folders)))
         return
     from stillome.pipeline import RunSettings
+    from stillome.pipeline.participants import find_participants
 
-    wanted = bool(trait or keep or group)
+    table = None
+    # A confound is a column of motion or of participants.tsv, which need not be there for it.
+    with nullcontext() if trait or keep or group else suppress(FileError):
+        if trait or keep or group or confound:
+            table = participants or find_participants(bids_dir)
     settings = RunSettings(
         connectomes=(str(bids_dir),),
         motion=tuple(motion or [str(bids_dir)]),
-        traits=(str(participants or find_participants(bids_dir)),) if wanted else (),
+        traits=() if table is None else (str(table),),
         trait=tuple(trait or ()),
         confounds=tuple(confound or ()),
         keep=tuple(keep or ()),
@@ -130,23 +138,4 @@ def bids(
         resume=resume,
         overwrite=overwrite,
         quiet=quiet,
-    )
-
-
-def find_participants(folder: Path) -> Path:
-    """Return ``participants.tsv`` of a derivative, or of the dataset it was derived from.
-
-    Raises
-    ------
-    FileError
-        If there is none.
-    """
-    from stillome.exceptions import FileError
-
-    place = folder.resolve()
-    for parent in (place, place.parent, place.parent.parent):
-        if (parent / "participants.tsv").is_file():
-            return parent / "participants.tsv"
-    raise FileError(
-        f"{folder}: no participants.tsv in it or above it. Name it with --participants."
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stillome.evaluate.leakage import LeakageCertificate
+    from stillome.pipeline.confounds import Removed
 
 LEAKS = 3
 
@@ -88,23 +89,26 @@ def certify(
 
     Example: stillome certify latents.tsv --motion motion.tsv --against counts
     """
+    from stillome.confounds import in_words
     from stillome.evaluate.leakage import leakage_certificate
+    from stillome.pipeline.confounds import check_apart
 
     if out is not None:
         check_table(out, overwrite=overwrite)
     columns = [*(nuisance or ()), *([group] if group else ())] or None
-    tables = read_tables(Files([], motion, traits, columns, session=session))
-    confounds = choose(tables, confound)
+    tables = read_tables(Files([], motion, traits, columns, confound or (), session=session))
+    removed = choose(tables, confound)
+    check_apart(removed.others, keep=nuisance or (), group=group)
     with steps(3 if against else 2, quiet=quiet) as step:
         step("Reading")
         found = {features: read_features(features, kind, labels, session)}
-        ids = subjects_with_all(found[features], tables, confounds)
+        ids = subjects_with_all(found[features], tables, removed)
         if against is not None:
             found[against] = read_features(against, Kind.connectomes, labels, session)
         certificates: list[LeakageCertificate] = []
         for place, held in found.items():
             step(f"Probing {place}")
-            probed = join(held, ids, tables, confounds, nuisance or (), group)
+            probed = join(held, ids, tables, removed, nuisance or (), group)
             certificates.append(
                 leakage_certificate(
                     probed.features,
@@ -119,7 +123,8 @@ def certify(
                 )
             )
     certificate = certificates[0]
-    sentence = certificate.sentence(Path(features).name, *certificates[1:]) + "."
+    sought = in_words(removed.others)
+    sentence = certificate.sentence(Path(features).name, *certificates[1:], confounds=sought) + "."
     if out is not None:
         files = [*tables.files, *(file for held in found.values() for file in held.files)]
         _write(out, dict(zip(found, certificates, strict=True)), sentence, files, seed, overwrite)
@@ -173,15 +178,15 @@ def is_feature_table(place: str) -> bool:
     return named and not wide_tables.recognises(item, head)
 
 
-def choose(tables: Tables, confounds: Sequence[str] | None) -> list[str]:
-    """Return the columns of motion that the probes look for."""
-    from stillome.pipeline.reading import choose_confounds
+def choose(tables: Tables, confounds: Sequence[str] | None) -> "Removed":
+    """Return the columns of motion and traits that the probes look for."""
+    from stillome.pipeline.confounds import choose_removed
 
     assert tables.motion is not None  # the option must be given
-    return list(choose_confounds(tables.motion, confounds or ()))
+    return choose_removed(tables.motion, tables.traits, confounds or ())
 
 
-def subjects_with_all(found: Found, tables: Tables, confounds: Sequence[str]) -> list[str]:
+def subjects_with_all(found: Found, tables: Tables, removed: "Removed") -> list[str]:
     """Return who has features, motion and traits, and say how many do not.
 
     Raises
@@ -193,10 +198,13 @@ def subjects_with_all(found: Found, tables: Tables, confounds: Sequence[str]) ->
 
     assert tables.motion is not None
     kept = join_subjects(found.subject_ids, tables.motion, tables.traits).kept
-    moved = tables.motion[list(confounds)].notna().all(axis=1)
-    kept = [subject for subject in kept if moved[subject]]
+    known = tables.motion.loc[kept, list(removed.motion)].notna().all(axis=1)
+    if tables.traits is not None:
+        known &= tables.traits.loc[kept, list(removed.others)].notna().all(axis=1)
+    kept = [subject for subject in kept if known[subject]]
     if not kept:
-        raise InputError(f"Nobody has {' and '.join(confounds)}. Choose another --confound.")
+        names = " and ".join([*removed.motion, *removed.others])
+        raise InputError(f"Nobody has {names}. Choose another --confound.")
     if len(kept) < len(found.subject_ids):
         warnings.warn(
             f"{len(found.subject_ids) - len(kept)} of {len(found.subject_ids)} subjects lack "
@@ -211,7 +219,7 @@ def join(
     found: Found,
     subject_ids: Sequence[str],
     tables: Tables,
-    confounds: Sequence[str],
+    removed: "Removed",
     nuisance: Sequence[str],
     group: str | None,
 ) -> Probed:
@@ -230,11 +238,14 @@ def join(
     if missing is not None:
         raise InputError(f"--against: no connectome of {missing!r}. Give those of all subjects.")
     ids = list(subject_ids)
-    traits = None if tables.traits is None else tables.traits.loc[ids]
+    motion, traits = tables.motion.loc[ids], None
+    if tables.traits is not None:
+        traits = tables.traits.loc[ids]
+    coding = removed.coding(motion, traits)
     return Probed(
         found.features[np.array([places[subject] for subject in ids])],
         found.kind,
-        numbers(tables.motion.loc[ids], confounds, "confound"),
+        numbers(coding.encode(motion, traits), coding.names, "confound"),
         numbers(traits, nuisance, "nuisance") if traits is not None and nuisance else None,
         traits[group].to_numpy(dtype=object) if traits is not None and group else None,
     )

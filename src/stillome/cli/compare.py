@@ -79,7 +79,7 @@ def compare(
     """
     from stillome.evaluate import compare_methods
     from stillome.persistence import written_aside
-    from stillome.pipeline.reading import choose_confounds
+    from stillome.pipeline.confounds import check_apart, choose_removed
 
     names = list(dict.fromkeys(trait))
     # A folder that cannot be written is refused here, before hours of fitting.
@@ -94,6 +94,7 @@ def compare(
                 motion,
                 traits,
                 columns=[*names, *([group] if group else [])],
+                confounds=confound or (),
                 labels=labels,
                 atlas=atlas,
                 measure=measure,
@@ -104,7 +105,9 @@ def compare(
                 overwrite=overwrite,
             )
         )
-        confounds = choose_confounds(read.cohort.motion, confound or ())
+        removed = choose_removed(read.cohort.motion, read.cohort.traits, confound or ())
+        check_apart(removed.others, trait=names, group=group)
+        confounds = [*removed.motion, *removed.others]
         numbers(read.cohort.traits, names, "trait")
         motion_free = _read_truth(truth, labels, read)
         step("Comparing")
@@ -112,7 +115,7 @@ def compare(
             read.cohort,
             list(dict.fromkeys(method)) if method else None,
             names,
-            list(confounds),
+            confounds,
             cv=folds,
             repeats=repeats,
             groups=group,
@@ -125,7 +128,7 @@ def compare(
             progress=step.progress,
         )
         step("Writing")
-        told = {"traits": names, "confounds": list(confounds), "folds": folds, "repeats": repeats}
+        told = {"traits": names, "confounds": confounds, "folds": folds, "repeats": repeats}
         _write(aside, result, told | {"permutations": permutations}, read.files, seed)
     for row in result.summary.itertuples():
         if row.reason:

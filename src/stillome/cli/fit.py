@@ -80,6 +80,7 @@ def fit(
         motion,
         traits,
         columns=[*(trait or ()), *(keep or ())] or None,
+        confounds=confound or (),
         labels=labels,
         lengths=lengths,
         atlas=atlas,
@@ -144,16 +145,19 @@ def fit_subjects(
     """Fit a method to what was read, and say what it was fitted to."""
     from stillome.models.fitted import FittedModel
     from stillome.models.storage import Storable
-    from stillome.pipeline.reading import choose_confounds
+    from stillome.pipeline.confounds import check_apart, choose_removed
 
     cohort = read.cohort
-    names = choose_confounds(cohort.motion, confounds)
-    arguments: dict[str, Any] = {"confounds": numbers(cohort.motion, names, "confound")}
+    removed = choose_removed(cohort.motion, cohort.traits, confounds)
+    check_apart(removed.others, trait=traits or (), keep=keep)
+    coding = removed.coding(cohort.motion, cohort.traits)
+    coded = coding.encode(cohort.motion, cohort.traits)
+    arguments: dict[str, Any] = {"confounds": numbers(coded, coding.names, "confound")}
     if keep:
         if "covariates_to_keep" not in inspect.signature(model.fit).parameters:
             raise InputError(f"{type(model).__name__} cannot keep columns; leave out --keep.")
         arguments["covariates_to_keep"] = numbers(cohort.traits, keep, "column to keep")
-    predicted = _traits_to_predict(read, traits, keep)
+    predicted = _traits_to_predict(read, traits, keep, removed.others)
     y = numbers(cohort.traits, predicted, "trait") if predicted else None
     takes = model.get_params()
     if "lengths" in takes and cohort.lengths is not None:
@@ -165,7 +169,7 @@ def fit_subjects(
     assert isinstance(model, Storable)  # every method in METHODS is
     return FittedModel(
         model,
-        confounds=names,
+        coding,
         traits=predicted,
         kept=tuple(keep),
         regions=tuple(cohort.regions["name"]),
@@ -174,19 +178,21 @@ def fit_subjects(
 
 
 def _traits_to_predict(
-    read: Inputs, traits: Sequence[str] | None, keep: Sequence[str]
+    read: Inputs, traits: Sequence[str] | None, keep: Sequence[str], removed: Sequence[str]
 ) -> tuple[str, ...]:
     if traits or keep:
         return tuple(dict.fromkeys(traits or ()))
-    return tuple(read.cohort.traits.select_dtypes("number").columns)
+    return tuple(n for n in read.cohort.traits.select_dtypes("number") if n not in removed)
 
 
 def _summary(fitted: "FittedModel", read: Inputs, out: Path) -> str:
     model = fitted.model
     lines = [
         f"{type(model).__name__} fitted to {read.cohort.n_subjects} subjects and "
-        f"{read.cohort.n_regions} regions; motion is {', '.join(fitted.confounds)}.",
+        f"{read.cohort.n_regions} regions; motion is {', '.join(fitted.coding.motion)}.",
     ]
+    if fitted.coding.others:
+        lines.append(f"It also removes {', '.join(fitted.coding.others)}.")
     diagnostics = getattr(model, "diagnostics_", None)
     if diagnostics is not None:
         lines.append(

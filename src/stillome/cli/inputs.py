@@ -25,6 +25,7 @@ class Files:
     motion: Sequence[str] | None = None
     traits: Sequence[str] | None = None
     columns: Sequence[str] | None = None
+    confounds: Sequence[str] = ()
     labels: str | None = None
     lengths: str | None = None
     atlas: str | None = None
@@ -124,13 +125,16 @@ def read_tables(files: Files) -> Tables:
     """Read motion and traits alone, of everybody who is in them."""
     from stillome.io.motion import read_motion
     from stillome.io.tables import read_traits
+    from stillome.pipeline.confounds import not_motion
 
     if files.columns and not files.traits:
         raise InputError(f"{files.columns[0]!r} is in no table. Name the table with --traits.")
     motion = read_motion(list(files.motion), session=files.session) if files.motion else None
     traits = None
     if files.traits:
-        columns = list(dict.fromkeys(files.columns)) if files.columns else None
+        columns = None
+        if files.columns:
+            columns = list(dict.fromkeys([*files.columns, *not_motion(motion, files.confounds)]))
         traits = read_traits(files.traits, columns=columns, session=files.session)
     read: list[str] = [] if motion is None else list(motion.attrs["files"])
     if traits is not None:
@@ -144,7 +148,8 @@ def read_new_subjects(fitted: "FittedModel", files: Files) -> Inputs:
 
     The cohort comes in the model's order of regions, `data` stays as it was read.
     """
-    read = read_subjects(files)
+    others = fitted.coding.others if files.motion or files.traits else ()
+    read = read_subjects(replace(files, traits=files.traits if others else None, columns=others))
     fitted.warn_of_other_measure(read.data.measure)
     order = fitted.order_of(list(read.cohort.regions["name"]))
     cohort = replace(
@@ -156,9 +161,12 @@ def read_new_subjects(fitted: "FittedModel", files: Files) -> Inputs:
     return replace(read, cohort=cohort)
 
 
-def motion_of(fitted: "FittedModel", read: Inputs) -> "NDArray[np.float64] | None":
+def confounds_of(fitted: "FittedModel", read: Inputs) -> "NDArray[np.float64] | None":
     """Return the confounds of new subjects under the names of the fit; None if not given."""
-    return fitted.confounds_of(read.cohort.motion if len(read.cohort.motion.columns) else None)
+    motion, traits = (
+        table if len(table.columns) else None for table in (read.cohort.motion, read.cohort.traits)
+    )
+    return fitted.confounds_of(motion, traits)
 
 
 def reordered(matrices: "NDArray[Any]", order: "NDArray[np.intp]") -> "NDArray[Any]":

@@ -22,12 +22,19 @@ Traits = Annotated[
     list[str] | None,
     typer.Option(help="Tables of subjects (participants.tsv) or a BIDS folder."),
 ]
+TraitsIfNeeded = Annotated[
+    list[str] | None,
+    typer.Option("--traits", help="Tables with the site or the like that the model removes."),
+]
 Trait = Annotated[
     list[str] | None, typer.Option(help="A column of --traits to predict; repeat for several.")
 ]
 Confound = Annotated[
     list[str] | None,
-    typer.Option(help="A column of motion; by default the first usual one (rms_mm, fd_mm …)."),
+    typer.Option(
+        help="A column of motion (by default the first usual one: rms_mm, fd_mm …), or of --traits "
+        "(site) to remove with it; repeat for several."
+    ),
 ]
 Group = Annotated[
     str | None,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stillome.cli.console import steps
-from stillome.cli.inputs import Files, motion_of, read_new_subjects
+from stillome.cli.inputs import Files, confounds_of, read_new_subjects
 from stillome.cli.options import (
     Atlas,
     Connectomes,
@@ -20,6 +20,7 @@ from stillome.cli.options import (
     Session,
     Subjects,
     Symmetrize,
+    TraitsIfNeeded,
 )
 from stillome.cli.outputs import check_table
 from stillome.exceptions import InputError
@@ -29,6 +30,7 @@ def predict(
     model: ModelFolder,
     connectomes: Connectomes,
     motion: MotionIfKnown = None,
+    traits: TraitsIfNeeded = None,
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("predictions.tsv"),
     labels: Labels = None,
     atlas: Atlas = None,
@@ -62,6 +64,7 @@ def predict(
         files = Files(
             connectomes,
             motion,
+            traits,
             labels=labels,
             atlas=atlas,
             measure=measure,
@@ -73,7 +76,9 @@ def predict(
         )
         read = read_new_subjects(fitted, files)
         step("Predicting")
-        predicted = fitted.model.predict(read.cohort.connectomes, confounds=motion_of(fitted, read))
+        predicted = fitted.model.predict(
+            read.cohort.connectomes, confounds=confounds_of(fitted, read)
+        )
     values = np.reshape(predicted, (len(predicted), -1))
     write_described_table(
         out,

@@ -82,14 +82,17 @@ def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
 
     def table(values: Any, names: tuple[str, ...]) -> pd.DataFrame:
         if values is None or not names:
-            return pd.DataFrame()
+            return pd.DataFrame(index=range(n_subjects))
         return pd.DataFrame(np.reshape(values, (n_subjects, -1)), columns=list(names))
 
+    coding = fitted.coding
+    known = table(drawn.confounds, coding.names)
+    confounds = coding.decode(known) if len(known.columns) else known
     return Cohort(
         numbered_ids(n_subjects),
         drawn.connectomes,
-        motion=table(drawn.confounds, fitted.confounds),
-        traits=table(drawn.traits, fitted.traits),
+        motion=confounds.drop(columns=list(coding.others), errors="ignore"),
+        traits=table(drawn.traits, fitted.traits).join(confounds.filter(coding.others)),
         regions=described(fitted.regions)[0] if fitted.regions else pd.DataFrame(),
         lengths=fitted.model.get_params().get("lengths"),
     )

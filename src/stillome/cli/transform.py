@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stillome.cli.console import steps
-from stillome.cli.inputs import Files, motion_of, read_new_subjects
+from stillome.cli.inputs import Files, confounds_of, read_new_subjects
 from stillome.cli.options import (
     Atlas,
     Connectomes,
@@ -20,6 +20,7 @@ from stillome.cli.options import (
     Session,
     Subjects,
     Symmetrize,
+    TraitsIfNeeded,
 )
 from stillome.cli.outputs import check_table
 
@@ -28,6 +29,7 @@ def transform(
     model: ModelFolder,
     connectomes: Connectomes,
     motion: MotionIfKnown = None,
+    traits: TraitsIfNeeded = None,
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("latents.tsv"),
     labels: Labels = None,
     atlas: Atlas = None,
@@ -58,6 +60,7 @@ def transform(
         files = Files(
             connectomes,
             motion,
+            traits,
             labels=labels,
             atlas=atlas,
             measure=measure,
@@ -69,7 +72,9 @@ def transform(
         )
         read = read_new_subjects(fitted, files)
         step("Transforming")
-        latents = fitted.model.transform(read.cohort.connectomes, confounds=motion_of(fitted, read))
+        latents = fitted.model.transform(
+            read.cohort.connectomes, confounds=confounds_of(fitted, read)
+        )
     names = [f"z_{k + 1}" for k in range(latents.shape[1])]
     write_described_table(
         out,

@@ -92,7 +92,8 @@ def compare_methods(
         Columns of the cohort's traits (all that hold numbers if not given). Missing values are
         left out trait by trait.
     confounds : str, list of str, or array-like of shape (n, C), optional
-        Columns of the cohort's motion (all of them if not given), or the values themselves.
+        Columns of the cohort's motion (all of them if not given) or of its traits (site), coded
+        as by `ConfoundCoding`; or the values themselves.
     choices : mapping of method name to (mapping of parameter name to values), optional
         Chosen inside each training part: fitted to 90 %, judged on 10 %, then refitted to all.
     cv : int, default=5

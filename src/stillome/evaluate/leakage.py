@@ -55,7 +55,11 @@ class LeakageCertificate:
         return float(self.table.loc[self.worst, "r2"])
 
     def sentence(
-        self, features: str = "these features", raw: "LeakageCertificate | None" = None
+        self,
+        features: str = "these features",
+        raw: "LeakageCertificate | None" = None,
+        *,
+        confounds: str = "motion",
     ) -> str:
         """Say the verdict in plain words.
 
@@ -65,16 +69,19 @@ class LeakageCertificate:
             What was probed, e.g. ``"z"``.
         raw : LeakageCertificate, optional
             The certificate of the unadjusted connectomes, for comparison.
+        confounds : str, default="motion"
+            What the probes looked for.
         """
         if self.passed:
-            shown, verdict = self.worst, f"No probe reads motion from {features} (worst: "
+            shown, verdict = self.worst, f"No probe reads {confounds} from {features} (worst: "
         else:
             # The worst R² need not be the significant one.
             shown = str(self.table["p_holm"].idxmin())
             caught = int((self.table["p_holm"] <= self.level).sum())
             reads = "reads" if caught == 1 else "read"
             verdict = (
-                f"{caught} of {len(self.table)} probes {reads} motion from {features} (clearest: "
+                f"{caught} of {len(self.table)} probes {reads} {confounds} from {features} "
+                "(clearest: "
             )
         row = self.table.loc[shown]
         text = f"{verdict}{shown}, R² {row['r2']:.3f}, p = {row['p_value']:.2g})"

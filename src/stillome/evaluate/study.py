@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort import Cohort
+from stillome.confounds import ConfoundCoding
 from stillome.evaluate.folds import group_labels
-from stillome.exceptions import ConfoundsError, InputError
+from stillome.exceptions import InputError
 from stillome.validation import check_confounds, check_traits
 
 
@@ -69,13 +70,13 @@ def _confounds(
     is_array = not (confounds is None or isinstance(confounds, str) or _is_text(confounds))
     if is_array:
         return check_confounds(confounds, n_subjects=cohort.n_subjects)  # type: ignore[arg-type]
-    names = _names(confounds, cohort.motion, "motion")  # type: ignore[arg-type]
-    try:
-        return check_confounds(_columns(cohort.motion, names, "motion"), name=f"motion {[*names]}")
-    except ConfoundsError:
-        raise
-    except InputError as error:
-        raise ConfoundsError(str(error)) from error
+    asked: Any = [confounds] if isinstance(confounds, str) else confounds
+    others = [n for n in asked or () if n not in cohort.motion and n in cohort.traits]
+    motion = None if asked is None else [name for name in asked if name not in others]
+    names = () if others and not motion else _names(motion, cohort.motion, "motion")
+    coding = ConfoundCoding.fit(cohort.motion[list(names)], cohort.traits[others])
+    coded = coding.encode(cohort.motion, cohort.traits)
+    return check_confounds(coded, name=f"confounds {[*coding.names]}")
 
 
 def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:

@@ -2,24 +2,26 @@
 
 A model knows its confounds, traits and regions by position only. `save_fitted` keeps their names
 in the same folder (``"inputs"`` in ``model.json``), and what `load_fitted` answers finds them again
-in other tables: motion columns by name, regions by label whatever their order.
+in other tables: motion columns and sites by name, regions by label whatever their order.
 """
 
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
+from stillome.confounds import ConfoundCoding
+from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.regions import canonical
 from stillome.models.storage import Storable, read_model, rebuilt, write_model
 
-_NAMES = ("confounds", "traits", "kept", "regions")
+_NAMES = ("traits", "kept", "regions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +32,8 @@ class FittedModel:
     ----------
     model : Storable
         The model itself: ``transform``, ``adjust``, ``predict``.
-    confounds : tuple of str
-        Columns of motion, in the order of the model's confounds.
+    coding : ConfoundCoding
+        Columns of motion and what else was removed, in the order of the model's confounds.
     traits : tuple of str
         In the order of its predictions; empty if it was fitted without.
     kept : tuple of str
@@ -43,39 +45,38 @@ class FittedModel:
     """
 
     model: Storable
-    confounds: tuple[str, ...] = ()
+    coding: ConfoundCoding = field(default_factory=ConfoundCoding)
     traits: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     measure: str = ""
 
-    def confounds_of(self, motion: pd.DataFrame | None) -> NDArray[np.float64] | None:
+    @property
+    def confounds(self) -> tuple[str, ...]:
+        """What the model's confounds are called, in their order."""
+        return self.coding.names
+
+    def confounds_of(
+        self, motion: pd.DataFrame | None, traits: pd.DataFrame | None = None
+    ) -> NDArray[np.float64] | None:
         """Return the model's confounds (n, C) of subjects, by name; None if nothing is known.
 
         Parameters
         ----------
         motion : pandas.DataFrame or None
             One row per subject; further columns do no harm. NaN is unknown.
+        traits : pandas.DataFrame, optional
+            With the sites and the like that the model was fitted with.
 
         Raises
         ------
         ConfoundsError
-            If a column that the model was fitted with is missing or holds no numbers.
+            If a column that the model was fitted with is missing or holds no numbers, or a site
+            is none that the model knows.
         """
-        if motion is None or not self.confounds:
+        if (motion is None and traits is None) or not self.confounds:
             return None
-        missing = [name for name in self.confounds if name not in motion]
-        if missing:
-            raise ConfoundsError(
-                f"motion: no column {missing[0]!r}, with which the model was fitted; it has "
-                f"{list(motion.columns)}. Measure motion in the same way."
-            )
-        try:
-            return motion[list(self.confounds)].to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise ConfoundsError(
-                f"motion: {list(self.confounds)} are not all numbers ({error})."
-            ) from error
+        return self.coding.encode(motion, traits).to_numpy()
 
     def order_of(self, regions: Sequence[str]) -> NDArray[np.intp]:
         """Return where in `regions` each region of the model stands, shape (V,).
@@ -152,7 +153,7 @@ def save_fitted(
     >>> X, motion = rng.poisson(9, size=(20, 6)), pd.DataFrame({"rms_mm": rng.random(20)})
     >>> model = make_method("edgewise", n_components=2).fit(X, confounds=motion)
     >>> place = Path(tempfile.mkdtemp()) / "model"
-    >>> _ = save_fitted(FittedModel(model, confounds=("rms_mm",)), place)
+    >>> _ = save_fitted(FittedModel(model, ConfoundCoding(("rms_mm",))), place)
     >>> load_fitted(place).confounds_of(motion.assign(age=10)).shape
     (20, 1)
     """
@@ -167,7 +168,10 @@ def save_fitted(
             f"regions: {len(fitted.regions)} names for {model.n_regions_} regions of the model. "
             "Name each."
         )
-    inputs = {name: list(getattr(fitted, name)) for name in _NAMES} | {"measure": fitted.measure}
+    inputs: dict[str, Any] = {"confounds": list(fitted.confounds), "measure": fitted.measure}
+    inputs |= {name: list(getattr(fitted, name)) for name in _NAMES}
+    if fitted.coding.others:  # else the names say all, as they did in earlier versions
+        inputs["coding"] = fitted.coding.to_json()
     write_model(
         path,
         model.stored()._replace(inputs=inputs),
@@ -188,7 +192,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedModel:
     """
     stored = read_model(path)
     model = rebuilt(stored, path)
-    names = {name: stored.inputs.get(name, []) for name in _NAMES}
+    names = {name: stored.inputs.get(name, []) for name in ("confounds", *_NAMES)}
     measure = stored.inputs.get("measure", "")
     plain = all(
         isinstance(value, list) and all(isinstance(word, str) for word in value)
@@ -196,12 +200,28 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedModel:
     )
     if not plain or not isinstance(measure, str):
         raise FileError(f"{path}: damaged, the names of what it was fitted to cannot be read.")
-    if len(names["confounds"]) != model.n_confounds_:
+    confounds = names.pop("confounds")
+    if len(confounds) != model.n_confounds_:
         raise FileError(
             f"{path}: does not say what its {model.n_confounds_} confounds are called. "
             "Save it with `stillome fit` or save_fitted."
         )
-    return FittedModel(model, **{k: tuple(v) for k, v in names.items()}, measure=measure)
+    coding = ConfoundCoding(tuple(confounds))
+    if "coding" in stored.inputs:
+        coding = _read_coding(stored.inputs["coding"], confounds, path)
+    return FittedModel(model, coding, **{k: tuple(v) for k, v in names.items()}, measure=measure)
+
+
+def _read_coding(
+    content: Any, confounds: Sequence[str], path: str | os.PathLike[str]
+) -> ConfoundCoding:
+    try:
+        coding = ConfoundCoding.from_json(content)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from error
+    if list(coding.names) != list(confounds):
+        raise FileError(f"{path}: damaged, its confounds are not those of their coding.")
+    return coding
 
 
 def _numbered(names: Sequence[str]) -> bool:

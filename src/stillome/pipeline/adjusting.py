@@ -34,8 +34,7 @@ def adjust_step(work: Work) -> None:
     if work.settings.form == "relmat":
         # run.json has the hashes of all files, which need not be there any more.
         data = replace(data, source=replace(data.source, files=()))
-    levels = zip(work.settings.confounds, work.reference, strict=True)
-    at = ", ".join(f"{name} = {level:g}" for name, level in levels)
+    at = ", ".join(f"{name} = {level}" for name, level in work.coding.said(work.reference).items())
     write_connectomes(
         work.out / "adjusted",
         data,
@@ -81,5 +80,5 @@ def _fidelity(work: Work, name: str) -> FidelityReport:
         adjusted,
         work.cohort.connectomes[known],
         None if work.truth is None else work.truth[known],
-        motion=work.confounds[known],
+        motion=work.motion[known],
     )

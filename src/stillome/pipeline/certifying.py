@@ -37,7 +37,11 @@ def certify_step(work: Work) -> None:
     notes = []
     if len(work.known) < work.cohort.n_subjects:
         n_unknown = work.cohort.n_subjects - len(work.known)
-        notes.append(f"The motion of {n_unknown} subjects is unknown; they were not probed.")
+        notes.append(
+            f"The {work.removed} of {n_unknown} subjects is unknown; they were not probed."
+        )
+    if work.settings.other_confounds:
+        notes.append(f"Probes look for {work.removed}; where only motion is named, all is meant.")
     parts = [partial(_in_the_cohort, work, name) for name in (RAW, *work.settings.baselines)]
     parts.append(partial(_in_the_cohort, work, work.settings.method))
     divided = hold_out(work)
@@ -52,7 +56,7 @@ def certify_step(work: Work) -> None:
     tables = [_table(part, one) for part, one in zip(probed, found, strict=True)]
     work.write_table("certificates.tsv", pd.concat(tables, ignore_index=True))
     content = {
-        "sentences": _sentences(probed, found),
+        "sentences": _sentences(probed, found, work.removed),
         "level": found[0].level,
         "n_permutations": N_PERMUTATIONS,
         "notes": notes,
@@ -136,7 +140,9 @@ def _table(part: Probed, certificate: LeakageCertificate) -> pd.DataFrame:
     return table[columns].assign(passed=certificate.passed)
 
 
-def _sentences(probed: list[Probed], found: list[LeakageCertificate]) -> list[dict[str, Any]]:
+def _sentences(
+    probed: list[Probed], found: list[LeakageCertificate], removed: str
+) -> list[dict[str, Any]]:
     raw = {part.use: one for part, one in zip(probed, found, strict=True) if part.method == RAW}
     return [
         {
@@ -144,7 +150,9 @@ def _sentences(probed: list[Probed], found: list[LeakageCertificate]) -> list[di
             "method": part.method,
             "features": part.features,
             "passed": one.passed,
-            "sentence": one.sentence(_words(part), None if part.method == RAW else raw[part.use]),
+            "sentence": one.sentence(
+                _words(part), None if part.method == RAW else raw[part.use], confounds=removed
+            ),
         }
         for part, one in zip(probed, found, strict=True)
     ]

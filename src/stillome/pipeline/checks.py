@@ -7,6 +7,7 @@ import pandas as pd
 
 from stillome.cohort import Cohort
 from stillome.exceptions import InputError
+from stillome.pipeline.confounds import Removed
 from stillome.pipeline.settings import RunSettings
 
 MIN_SUBJECTS = 20  # what the certificate needs
@@ -21,8 +22,10 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
     InputError
     """
     n_confounds = len(settings.confounds)
-    motion = cohort.motion[list(settings.confounds)].to_numpy(dtype=np.float64, na_value=np.nan)
-    n_known = int(np.isfinite(motion).all(axis=1).sum())
+    removed = Removed(settings.confounds, settings.other_confounds)
+    coding = removed.coding(cohort.motion, cohort.traits)
+    confounds = coding.encode(cohort.motion, cohort.traits).to_numpy()
+    n_known = int(np.isfinite(confounds).all(axis=1).sum())
     if n_known < MIN_SUBJECTS:
         subjects = "1 subject has" if n_known == 1 else f"{n_known} subjects have"
         raise InputError(

@@ -73,7 +73,7 @@ def fit_step(work: Work) -> None:
         work.write_json("diagnostics.json", content)
     fitted = FittedModel(
         model,
-        confounds=settings.confounds,
+        work.coding,
         traits=settings.trait,
         kept=settings.keep,
         regions=tuple(cohort.regions["name"]),

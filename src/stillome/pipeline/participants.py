@@ -15,6 +15,7 @@ from stillome.io.connectomes import read_connectomes
 from stillome.io.motion import read_motion
 from stillome.io.motion_files import find_motion_files
 from stillome.io.record import ConnectomeData
+from stillome.io.tables import read_traits
 from stillome.io.writers import write_connectomes, write_described_table
 from stillome.models.fitted import FittedModel, load_fitted
 from stillome.persistence import check_replaceable, written_aside
@@ -34,6 +35,7 @@ def apply_to_participants(
     connectomes: str | os.PathLike[str],
     *,
     motion: Sequence[str] | None = None,
+    traits: str | os.PathLike[str] | None = None,
     participants: Sequence[str] = (),
     reference: Sequence[float] = (0.0,),
     overwrite: bool = False,
@@ -52,9 +54,13 @@ def apply_to_participants(
     motion : sequence of path-like, optional
         By default what is found beside the connectomes. Of whom nothing is found, motion is
         inferred if the method can.
+    traits : path-like, optional
+        The table with sites and the like, if the model removes them; by default participants.tsv
+        in or above `connectomes`.
     participants : sequence of str
         Ids of those wanted; by default everybody.
     reference : sequence of float
+        The motion to adjust to.
     overwrite : bool, default=False
         Whether earlier results of the same participants may be replaced.
     progress : callable
@@ -76,12 +82,35 @@ def apply_to_participants(
     folders = [out / f"sub-{subject}" for subject in data.subject_ids]
     for folder, subject in zip(folders, data.subject_ids, strict=True):
         check_replaceable(folder, overwrite=overwrite, marker=_latents_of(subject))
-    known = _motion_of(data, motion or [os.fspath(connectomes)], reading.get("session"))
-    applied = _apply(fitted, data, known, reference)
+    session = reading.get("session")
+    known = _motion_of(data, motion or [os.fspath(connectomes)], session)
+    others = None
+    if fitted.coding.others:
+        place = traits or find_participants(connectomes)
+        others = read_traits(place, columns=fitted.coding.others, session=session)
+        others = others.reindex(list(data.subject_ids))
+    applied = _apply(fitted, data, fitted.confounds_of(known, others), reference)
     for i, folder in enumerate(folders):
         _write(folder, fitted, data, applied, i, overwrite)
         progress(i + 1, len(folders))
     return folders
+
+
+def find_participants(folder: str | os.PathLike[str]) -> Path:
+    """Return ``participants.tsv`` of a derivative, or of the dataset it was derived from.
+
+    Raises
+    ------
+    FileError
+        If there is none.
+    """
+    place = Path(folder).resolve()
+    for parent in (place, place.parent, place.parent.parent):
+        if (parent / "participants.tsv").is_file():
+            return parent / "participants.tsv"
+    raise FileError(
+        f"{folder}: no participants.tsv in it or above it. Name it with --participants."
+    )
 
 
 def _motion_of(
@@ -95,13 +124,14 @@ def _motion_of(
 def _apply(
     fitted: FittedModel,
     data: ConnectomeData,
-    motion: pd.DataFrame | None,
+    confounds: NDArray[np.float64] | None,
     reference: Sequence[float],
 ) -> Applied:
     order = fitted.order_of(list(data.regions["name"]))
     X = np.asarray(data.connectomes)[:, order][:, :, order]
-    confounds = fitted.confounds_of(motion)
-    level = None if list(reference) == [0.0] else list(reference)
+    level = None
+    if list(reference) != [0.0]:
+        level = [*reference, *[0.0] * (len(fitted.confounds) - len(fitted.coding.motion))]
     adjusted = fitted.model.adjust(X, confounds=confounds, reference=level)
     back = np.argsort(order)
     predicted = None

@@ -20,7 +20,7 @@ def predict_step(work: Work) -> None:
             cohort,
             {name: work.new_method(name) for name in names},
             list(settings.trait),
-            list(settings.confounds),
+            [*settings.confounds, *settings.other_confounds],
             cv=N_FOLDS,
             groups=None if work.groups is None else work.groups[work.known],
             motion_free=None if work.truth is None else work.truth[work.known],

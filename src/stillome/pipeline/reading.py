@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.cohort import Cohort
-from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.io.cohorts import join_subjects, read_cohort
 from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.motion import read_motion
@@ -23,21 +22,9 @@ from stillome.io.tables import read_traits
 from stillome.io.writers import DESCRIPTION, provenance, write_dataset_description
 from stillome.persistence import written_aside
 from stillome.pipeline.checks import check_cohort
+from stillome.pipeline.confounds import choose_removed, not_motion
 from stillome.pipeline.settings import RunSettings, command_line, to_json
 from stillome.pipeline.work import FORMAT, FORMAT_VERSION, HEADER, Work
-
-# Which measures of motion a run goes by, the first that is there.
-CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
-    ("rms_mm",),
-    ("fd_mm",),
-    ("translation_mm", "rotation_rad"),
-    ("rms_restricted_mm",),
-    ("rms_absolute_mm",),
-    ("translation_mm",),
-    ("rotation_rad",),
-    ("outliers_percent",),
-    ("n_outlier_slices",),
-)
 
 
 class Inputs(NamedTuple):
@@ -71,8 +58,10 @@ def read_inputs(settings: RunSettings) -> Inputs:
     motion = read_motion(settings.motion, session=settings.session)
     columns = [*settings.trait, *settings.keep]
     columns += [settings.group] if settings.group and settings.group not in columns else []
+    asked = (*settings.confounds, *settings.other_confounds)
+    columns += not_motion(motion, asked)
     traits = None
-    if settings.traits:
+    if settings.traits and columns:
         traits = read_traits(settings.traits, columns=columns, session=settings.session)
     if settings.subjects:
         # Whoever was not asked for is not missing.
@@ -94,7 +83,8 @@ def read_inputs(settings: RunSettings) -> Inputs:
             StillomeWarning,
             stacklevel=2,
         )
-    settings = replace(settings, confounds=choose_confounds(cohort.motion, settings.confounds))
+    removed = choose_removed(cohort.motion, cohort.traits, asked)
+    settings = replace(settings, confounds=removed.motion, other_confounds=removed.others)
     check_cohort(cohort, settings)
     return Inputs(
         settings,
@@ -103,48 +93,6 @@ def read_inputs(settings: RunSettings) -> Inputs:
         motion,
         dropped,
         _read_truth(settings, cohort),
-    )
-
-
-def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the columns of motion to remove: those asked for, or the first usual measure.
-
-    Raises
-    ------
-    ConfoundsError
-        If a column is not there, holds no numbers, or none of the usual ones is.
-
-    Warns
-    -----
-    StillomeWarning
-        Which measure was chosen, where several could have been.
-
-    Examples
-    --------
-    >>> choose_confounds(pd.DataFrame({"fd_mm": [0.1], "rotation_rad": [0.0]}), ["fd_mm"])
-    ('fd_mm',)
-    """
-    there = list(motion.columns)
-    for name in asked:
-        if name not in there:
-            raise ConfoundsError(f"motion has no column {name!r}; it has {', '.join(there)}.")
-    if asked:
-        return tuple(asked)
-    usable = [name for name in there if motion[name].nunique() > 1]
-    for names in CONFOUND_ORDER:
-        if set(names) <= set(usable):
-            others = [name for name in usable if name not in names]
-            if others:
-                warnings.warn(
-                    f"Motion is measured by {' and '.join(names)}; {', '.join(others)} "
-                    "could be removed as well. Choose with --confound.",
-                    StillomeWarning,
-                    stacklevel=2,
-                )
-            return names
-    raise ConfoundsError(
-        f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
-        "Name the ones to remove with --confound."
     )
 
 

@@ -9,17 +9,19 @@ import numpy as np
 
 from stillome.exceptions import FileError, InputError
 from stillome.models.methods import METHODS
+from stillome.pipeline.confounds import check_apart
 
 # Field of the settings → option of the command line, where they are not called the same.
 _OPTIONS = {
     "confounds": "confound",
+    "other_confounds": "confound",
     "baselines": "baseline",
     "form": "format",
     "subjects": "subject",
 }
 _SEVERAL = (
     *("connectomes", "motion", "traits", "trait", "confounds", "keep", "baselines"),
-    *("subjects", "truth"),
+    *("subjects", "truth", "other_confounds"),
 )
 NO_BASELINE = "none"
 
@@ -38,7 +40,7 @@ class RunSettings:
         Columns of them to predict.
     confounds : tuple of str
         Columns of motion to remove; by default the first measure of `CONFOUND_ORDER` that is
-        there.
+        there. Names that motion does not have are looked for in `traits`.
     keep : tuple of str
         Columns of `traits` (age, sex) that go with motion and must not be removed with it.
     group : str, optional
@@ -60,6 +62,9 @@ class RunSettings:
         Ids of those wanted; by default everybody.
     truth : tuple of str
         Motion-free connectomes of the same subjects, of a simulation.
+    other_confounds : tuple of str
+        Columns of `traits` (site, scanner) to remove with motion; those among `confounds` that
+        motion does not have come to stand here.
 
     Raises
     ------
@@ -94,6 +99,7 @@ class RunSettings:
     session: str | None = None
     subjects: tuple[str, ...] = ()
     truth: tuple[str, ...] = ()
+    other_confounds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in _SEVERAL:
@@ -110,19 +116,21 @@ class RunSettings:
     def _check_columns(self) -> None:
         if not self.connectomes or not self.motion:
             raise InputError("A run needs connectomes and motion; name the files of both.")
-        columns = bool(self.trait or self.keep or self.group)
+        columns = bool(self.trait or self.keep or self.group or self.other_confounds)
         if columns and not self.traits:
             raise InputError(
                 "A trait, a column to keep or a group was named, but no table of subjects. "
                 "Give it with --traits."
             )
-        if self.traits and not columns:
+        if self.traits and not columns and not self.confounds:
             raise InputError(
                 f"{self.traits[0]}: no column of it was chosen. Name what to predict with --trait."
             )
         twice = set(self.trait) & set(self.keep)
         if twice:
             raise InputError(f"{twice.pop()!r} cannot be both predicted and kept; choose one.")
+        removed = (*self.confounds, *self.other_confounds)
+        check_apart(removed, trait=self.trait, keep=self.keep, group=self.group)
 
     def _check_numbers(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
@@ -175,8 +183,10 @@ def check_same(asked: RunSettings, earlier: RunSettings, place: str) -> None:
     ------
     InputError
     """
-    if not asked.confounds:
-        asked = replace(asked, confounds=earlier.confounds)
+    removed, others = (*asked.confounds, *asked.other_confounds), earlier.other_confounds
+    if set(others) <= set(removed):
+        named = tuple(name for name in removed if name not in others)
+        asked = replace(asked, confounds=named or earlier.confounds, other_confounds=others)
     for field in fields(RunSettings):
         now, before = getattr(asked, field.name), getattr(earlier, field.name)
         if now != before:

@@ -29,18 +29,18 @@ def subjects_step(work: Work) -> None:
             "zeros_raw": (raw == 0).mean(axis=1),
             "zeros_adjusted": (adjusted == 0).mean(axis=1),
             "correlation": _row_correlations(np.log1p(raw), np.log1p(adjusted)),
-            "flags": flag_subjects(work.confounds, np.log1p(raw), change),
+            "flags": flag_subjects(work.motion, np.log1p(raw), change),
         }
     )
     work.write_table("subjects.tsv", table)
 
 
-def flag_subjects(confounds: Floats, log_edges: Floats, change: Floats) -> list[str]:
+def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str]:
     """Name what is unusual about each subject, among those of the same cohort.
 
     Parameters
     ----------
-    confounds : array of shape (n, C)
+    motion : array of shape (n, M)
         NaN where unknown.
     log_edges : array of shape (n, E)
         Raw, log(1 + count).
@@ -66,8 +66,8 @@ def flag_subjects(confounds: Floats, log_edges: Floats, change: Floats) -> list[
     totals = np.log1p(np.expm1(log_edges).sum(axis=1))
     with np.errstate(invalid="ignore"):
         flags = {
-            "moved much": (robust_scores(np.log(np.maximum(confounds, 1e-6))) > FAR).any(axis=1),
-            "motion inferred": np.isnan(confounds).any(axis=1),
+            "moved much": (robust_scores(np.log(np.maximum(motion, 1e-6))) > FAR).any(axis=1),
+            "motion inferred": np.isnan(motion).any(axis=1),
             "unusual connectome": robust_scores(np.arctanh(likeness * (1 - 1e-9))) < -FAR,
             "few fibres": robust_scores(totals) < -FAR,
             "changed much": np.abs(robust_scores(change)) > FAR,

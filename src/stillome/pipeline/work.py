@@ -12,11 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.cohort import Cohort
+from stillome.confounds import ConfoundCoding, in_words
 from stillome.exceptions import FileError
 from stillome.models.base import ConnectomeMethod
 from stillome.models.fitted import FittedModel, load_fitted
 from stillome.models.methods import METHODS
 from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
+from stillome.pipeline.confounds import Removed
 from stillome.pipeline.settings import RunSettings, from_json
 from stillome.validation import as_floats
 
@@ -68,14 +70,29 @@ class Work:
         return dict(read_header(self.out)["source"])
 
     @cached_property
+    def coding(self) -> ConfoundCoding:
+        """How motion, and sites or the like, become confounds."""
+        removed = Removed(self.settings.confounds, self.settings.other_confounds)
+        return removed.coding(self.cohort.motion, self.cohort.traits)
+
+    @cached_property
     def confounds(self) -> NDArray[np.float64]:
-        """What is removed, shape (n, C), NaN where unknown."""
-        columns = self.cohort.motion[list(self.settings.confounds)]
-        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
+        """What is removed, shape (n, C), motion first, NaN where unknown."""
+        return self.coding.encode(self.cohort.motion, self.cohort.traits).to_numpy()
+
+    @property
+    def motion(self) -> NDArray[np.float64]:
+        """The confounds that are motion, shape (n, M)."""
+        return self.confounds[:, : len(self.settings.confounds)]
+
+    @property
+    def removed(self) -> str:
+        """What is removed, in words: "motion", or "motion or site"."""
+        return in_words(self.settings.other_confounds)
 
     @cached_property
     def known(self) -> NDArray[np.intp]:
-        """Positions of the subjects whose motion is known: only they can be probed."""
+        """Positions of the subjects whose confounds are known: only they can be probed."""
         return np.flatnonzero(np.isfinite(self.confounds).all(axis=1))
 
     @cached_property
@@ -94,11 +111,10 @@ class Work:
 
     @cached_property
     def reference(self) -> NDArray[np.float64]:
-        """The motion adjusted to, shape (C,)."""
-        values = np.array(self.settings.reference, dtype=np.float64)
-        if values.tolist() == [0.0]:
-            return np.zeros(self.confounds.shape[1])
-        return values
+        """The confounds adjusted to, shape (C,); 0 for all but motion."""
+        level = np.zeros(len(self.coding.names))
+        level[: len(self.settings.confounds)] = self.settings.reference
+        return level
 
     @cached_property
     def truth(self) -> NDArray[Any] | None:

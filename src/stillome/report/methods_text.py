@@ -1,5 +1,6 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
+from stillome.confounds import in_words
 from stillome.plot.labels import measure_label
 from stillome.report.certificates import certificate
 from stillome.report.results import Results
@@ -75,7 +76,9 @@ def _adjusting(results: Results) -> str:
     keep = results.settings.get("keep") or []
     kept = f", keeping what goes with {listed([str(name) for name in keep])}" if keep else ""
     how = _HOW.get(results.method, f"Motion was removed with {method_name(results.method)}")
-    return f"Head motion was measured by {listed(names)}. {how}{at}{kept}."
+    others = listed(results.others_said)
+    more = f" The effect of {others} was removed in the same way." if others else ""
+    return f"Head motion was measured by {listed(names)}. {how}{at}{kept}.{more}"
 
 
 def _certificate(results: Results) -> str:
@@ -83,6 +86,7 @@ def _certificate(results: Results) -> str:
     raw = certificate(results, "cohort", "raw", "connectomes")
     if ours is None or raw is None:
         return ""
+    removed = results.removed
     level = float(results.certificate_notes.get("level", 0.05))
     outcome = (
         "no probe read" if ours.passed else f"{ours.n_reading} of {len(ours.table)} probes read"
@@ -96,10 +100,10 @@ def _certificate(results: Results) -> str:
             f"{number(rows['efficiency_r'].iloc[0])} and {number(rows['clustering_r'].iloc[0])}."
         )
     return (
-        "Remaining motion was sought in held-out subjects by ridge regression, support vector "
+        f"Remaining {removed} was sought in held-out subjects by ridge regression, support vector "
         "regression, extremely randomised trees (Geurts et al., 2006; Pedregosa et al., 2011) and "
         "distance correlation (Székely & Rizzo, 2013), each tested against permuted motion with "
-        f"Holm's (1979) correction at {share(level)}. {outcome.capitalize()} motion from the "
+        f"Holm's (1979) correction at {share(level)}. {outcome.capitalize()} {removed} from the "
         f"adjusted connectomes (best R² {read_r2(ours.worst_r2)}, unadjusted "
         f"{read_r2(raw.worst_r2)}).{kept}"
     )
@@ -112,9 +116,10 @@ def _traits(results: Results) -> str:
     ours = summary[summary["method"] == results.method].dropna(subset="r_mean")
     if ours.empty:
         return ""
+    removed = in_words(results.others, "and")
     told = [f"{row.trait} r = {number(row.r_mean)}" for row in ours.itertuples()]
     return (
-        "Traits, less what motion explained of them in the training subjects, were predicted by "
-        f"cross-validation ({listed(told)}; mean over folds) and methods compared by the "
+        f"Traits, less what {removed} explained of them in the training subjects, were predicted "
+        f"by cross-validation ({listed(told)}; mean over folds) and methods compared by the "
         "corrected resampled t-test (Nadeau & Bengio, 2003)."
     )

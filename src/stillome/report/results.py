@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.cohort import Cohort
+from stillome.confounds import ConfoundCoding, in_words
 from stillome.exceptions import FileError
 from stillome.persistence import read_array, read_json
 from stillome.report.tables import ID, read_run_table
@@ -109,6 +110,23 @@ class Results:
         return [str(name) for name in self.settings.get("baselines") or []]
 
     @property
+    def others(self) -> list[str]:
+        """Columns that were removed with motion: site, scanner."""
+        return [str(name) for name in self.settings.get("other_confounds") or []]
+
+    @property
+    def others_said(self) -> list[str]:
+        """The same with what was adjusted to: "site (to A)"."""
+        coding = ConfoundCoding.fit(pd.DataFrame(), self.cohort.traits[self.others])
+        levels = coding.said(np.zeros(len(coding.names)))
+        return [f"{name} (to {levels[name]})" for name in self.others]
+
+    @property
+    def removed(self) -> str:
+        """What was removed, in words: "motion", or "motion or site"."""
+        return in_words(self.others)
+
+    @property
     def confound(self) -> str:
         """The first motion column, the one that groups and slider go by."""
         return str(self.settings["confounds"][0])
@@ -153,6 +171,9 @@ def read_results(run_folder: str | os.PathLike[str]) -> Results:
             raise FileError(
                 f"{folder / name}.tsv: other subjects than in work/cohort. Run into a new folder."
             )
+    missing = [name for name in results.others if name not in cohort.traits]
+    if missing:
+        raise FileError(f"{folder}: work/cohort has no column {missing[0]!r} among its traits.")
     if results.confound not in cohort.motion:
         raise FileError(f"{folder}: work/cohort has no motion column {results.confound!r}.")
     return results

@@ -32,11 +32,14 @@ def key_facts(results: Results, effects: MotionEffects | None) -> list[dict[str,
     if effects is not None:
         note = "from the least to the most moving group"
         facts.append(_fact("Lost to motion", share(effects.share_lost), note))
+    what = results.removed.replace("m", "M", 1)
     if raw is not None and ours is not None:
         change = f"{read_r2(raw.worst_r2)} → {read_r2(ours.worst_r2)}"
-        facts.append(_fact("Motion in connectomes", change, "R² of the best probe, before → after"))
+        facts.append(
+            _fact(f"{what} in connectomes", change, "R² of the best probe, before → after")
+        )
     if latent is not None:
-        facts.append(_fact("Motion in z", read_r2(latent.worst_r2), "R² of the best probe"))
+        facts.append(_fact(f"{what} in z", read_r2(latent.worst_r2), "R² of the best probe"))
     rows = results.fidelity[results.fidelity["method"] == results.method]
     if len(rows) and np.isfinite(rows["r2"].iloc[0]):
         found = share(float(rows["identification"].iloc[0]))
@@ -71,11 +74,11 @@ def data_facts(results: Results) -> dict[str, str]:
         "Edges without fibres": share(zeros),
         "Fibres per subject": f"{number(results.subjects['fibres_raw'].median(), 0)} (median)",
         "Motion": listed([measure_label(str(name)) for name in cohort.motion.columns]),
-        "Removed": listed([measure_label(str(name)) for name in results.settings["confounds"]]),
+        "Removed": listed(
+            [*map(measure_label, results.settings["confounds"]), *results.others_said]
+        ),
         "Kept on purpose": listed([str(name) for name in results.settings.get("keep") or []]),
-        "Traits": listed([str(name) for name in cohort.traits.columns])
-        if len(cohort.traits.columns)
-        else "none",
+        "Traits": listed(cohort.traits.columns.drop(results.others).tolist()) or "none",
         "Fibre lengths": "known" if cohort.lengths is not None else "not given",
         "Truth": "known: the cohort is simulated" if results.truth is not None else "",
     }

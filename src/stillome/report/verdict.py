@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from stillome.confounds import in_words
 from stillome.report.certificates import Certificate, certificate
 from stillome.report.results import Results
 from stillome.report.words import number, read_r2, share
@@ -66,7 +67,7 @@ def judge(results: Results) -> Verdict:
     """
     raw = certificate(results, "cohort", "raw", "connectomes")
     checks = [
-        _motion_was_there(raw),
+        _motion_was_there(raw, results.removed),
         _removed(results, "connectomes", "the adjusted connectomes", raw),
         _removed(results, "z", "the latents z", raw),
         _unseen(results, raw),
@@ -81,21 +82,22 @@ def judge(results: Results) -> Verdict:
     return Verdict(state, headline, advice, known)
 
 
-def _motion_was_there(raw: Certificate | None) -> Check | None:
+def _motion_was_there(raw: Certificate | None, removed: str) -> Check | None:
     if raw is None:
         return None
-    question = "Did motion mark the scans?"
+    question = f"Did {removed} mark the scans?"
     if raw.passed:
         return Check(
             question,
             "caution",
-            "No probe reads motion from the connectomes as scanned: there was little to remove.",
+            f"No probe reads {removed} from the connectomes as scanned: there was little to "
+            "remove.",
         )
     return Check(
         question,
         "good",
-        f"Yes: a probe that never saw a subject reads that subject's motion from the connectome "
-        f"as scanned (R² {read_r2(raw.worst_r2)}).",
+        f"Yes: a probe that never saw a subject reads that subject's {removed} from the "
+        f"connectome as scanned (R² {read_r2(raw.worst_r2)}).",
     )
 
 
@@ -103,26 +105,30 @@ def _removed(results: Results, features: str, name: str, raw: Certificate | None
     found = certificate(results, "cohort", results.method, features)
     if found is None:
         return None
-    question = f"Is motion gone from {name}?"
+    question = f"{_gone(results)} from {name}?"
     if found.passed:
         return Check(
             question,
             "good",
-            f"Yes: none of {len(found.table)} probes beats permuted motion (worst: {found.worst}, "
-            f"R² {read_r2(found.worst_r2)}).",
+            f"Yes: none of {len(found.table)} probes beats permuted {results.removed} (worst: "
+            f"{found.worst}, R² {read_r2(found.worst_r2)}).",
         )
-    state, text = _what_is_left(found, raw)
+    state, text = _what_is_left(found, raw, results.removed)
     return Check(question, state, f"{text} {_advice(state)}")
 
 
-def _what_is_left(found: Certificate, raw: Certificate | None) -> tuple[State, str]:
+def _gone(results: Results) -> str:
+    return f"{'Are' if results.others else 'Is'} {in_words(results.others, 'and')} gone"
+
+
+def _what_is_left(found: Certificate, raw: Certificate | None, removed: str) -> tuple[State, str]:
     shown = found.table.loc[found.clearest]
     left = float(np.nanmax([shown["r2"], found.worst_r2]))
     before = raw.worst_r2 if raw is not None else float("nan")
     small = left <= _SMALL_R2 or left <= _SMALL_PART * before
     reads = "probe reads" if found.n_reading == 1 else "probes read"
     text = (
-        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} {reads} motion "
+        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} {reads} {removed} "
         f"(clearest: {found.clearest}, R² {read_r2(shown['r2'])}; worst R² {read_r2(left)}"
         + (f", as scanned {read_r2(before)})." if np.isfinite(before) else ").")
     )
@@ -151,10 +157,10 @@ def _unseen(results: Results, raw: Certificate | None) -> Check | None:
             question,
             "good",
             f"Yes: fitted without {found[0].n_subjects} subjects and applied to them, no probe "
-            f"reads motion (worst R² {read_r2(worst)}).",
+            f"reads {results.removed} (worst R² {read_r2(worst)}).",
         )
     names = {"connectomes": "adjusted connectomes", "z": "latents"}
-    _, text = _what_is_left(failed[0], raw)
+    _, text = _what_is_left(failed[0], raw, results.removed)
     return Check(
         question,
         "caution",
