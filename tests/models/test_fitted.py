@@ -107,3 +107,43 @@ def test_a_model_without_names_or_with_damaged_ones_is_refused(tmp_path: Path) -
         (tmp_path / "model" / "model.json").write_text(json.dumps(header | {"inputs": inputs}))
         with pytest.raises(FileError, match="damaged"):
             load_fitted(tmp_path / "model")
+
+
+SITES = FittedModel(FITTED.model, ConfoundCoding(("rms_mm",), levels={"site": ("A", "B")}))
+
+
+def test_sites_are_found_again_with_the_levels_of_the_fit(tmp_path: Path) -> None:
+    loaded = load_fitted(save_fitted(SITES, tmp_path / "model"))
+    assert loaded.coding == SITES.coding
+    motion, sites = pd.DataFrame({"rms_mm": [0.1]}), pd.DataFrame({"site": ["B"]})
+    np.testing.assert_array_equal(loaded.confounds_of(motion, sites), [[0.1, 1.0]])
+    np.testing.assert_array_equal(loaded.confounds_of(None, sites), [[np.nan, 1.0]])
+    with pytest.raises(ConfoundsError, match="no column 'site'"):
+        loaded.confounds_of(motion)
+
+
+def test_models_from_before_sites_load_unchanged(tmp_path: Path) -> None:
+    save_fitted(FITTED, tmp_path / "model")
+    header = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert set(header["inputs"]) == {"confounds", "traits", "kept", "regions", "measure"}
+    assert load_fitted(tmp_path / "model").coding == ConfoundCoding(("rms_mm", "rotation_rad"))
+
+
+@pytest.mark.parametrize(
+    ("coding", "says"),
+    [
+        ({}, "damaged"),
+        (SITES.coding.to_json() | {"version": 2}, "Update stillome"),
+        (SITES.coding.to_json() | {"motion": ["fd_mm"]}, "not those of their coding"),
+    ],
+)
+def test_levels_that_cannot_be_read_are_refused(
+    tmp_path: Path, coding: dict[str, object], says: str
+) -> None:
+    save_fitted(SITES, tmp_path / "model")
+    header = json.loads((tmp_path / "model" / "model.json").read_text())
+    inputs = header["inputs"] | {"coding": coding}
+    (tmp_path / "model" / "model.json").write_text(json.dumps(header | {"inputs": inputs}))
+    with pytest.raises(FileError, match=says) as refused:
+        load_fitted(tmp_path / "model")
+    assert str(tmp_path / "model") in str(refused.value)

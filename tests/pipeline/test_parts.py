@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.pipeline import RunSettings, command_line
-from stillome.pipeline.parallel import run_jobs
 from stillome.pipeline.confounds import choose_confounds
+from stillome.pipeline.parallel import run_jobs
 from stillome.pipeline.settings import check_same, from_json, to_json
 from stillome.pipeline.slider import choose_levels, choose_shown
 from stillome.pipeline.subjects import flag_subjects
@@ -45,6 +45,19 @@ def test_settings_survive_the_file_and_the_command_line(settings):
     assert dict(pairs).get("--atlas") == settings.atlas
 
 
+def test_a_run_with_sites_is_continued_by_the_command_that_began_it():
+    given = {"connectomes": ("c",), "motion": ("m",), "traits": ("t",)}
+    begun = RunSettings(**given, confounds=("rms_mm",), other_confounds=("site",))
+    for asked in (("site",), ("site", "rms_mm"), ("rms_mm", "site")):
+        check_same(RunSettings(**given, confounds=asked), begun, "out")
+    for asked in (("rms_mm",), ("fd_mm", "site"), ("site", "scanner")):
+        with pytest.raises(InputError, match="was begun with --confound"):
+            check_same(RunSettings(**given, confounds=asked), begun, "out")
+    words = command_line(begun, "out")
+    assert "--confound rms_mm" in words and "--confound site" in words
+    assert from_json(to_json(begun)) == begun
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -54,6 +67,8 @@ def test_settings_survive_the_file_and_the_command_line(settings):
         ({"trait": ("reading",)}, "--traits"),
         ({"traits": ("table.tsv",)}, "--trait"),
         ({"traits": ("t.tsv",), "trait": ("age",), "keep": ("age",)}, "both predicted and kept"),
+        ({"traits": ("t.tsv",), "keep": ("age",), "confounds": ("age",)}, "both removed and kept"),
+        ({"other_confounds": ("site",)}, "--traits"),
         ({"seed": -1}, "seed=-1"),
         ({"seed": True}, "seed=True"),
         ({"reference": (float("nan"),)}, "finite"),

@@ -116,10 +116,10 @@ class Results:
 
     @property
     def others_said(self) -> list[str]:
-        """The same with what was adjusted to: "site (to A)"."""
+        """The same with what was adjusted to: "site (adjusted to A)"."""
         coding = ConfoundCoding.fit(pd.DataFrame(), self.cohort.traits[self.others])
         levels = coding.said(np.zeros(len(coding.names)))
-        return [f"{name} (to {levels[name]})" for name in self.others]
+        return [f"{name} (adjusted to {levels[name]})" for name in self.others]
 
     @property
     def removed(self) -> str:

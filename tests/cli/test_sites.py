@@ -1,0 +1,234 @@
+"""Scanner sites on the command line: removed with motion, found again in new subjects."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from moving_people import MovingPeople
+from small_study import small_cohort, write_derivatives
+from stillome import read_cohort
+from stillome.cli import main
+from stillome.edges import edges_to_matrices
+from stillome.io import read_connectomes, read_table
+from stillome.io.cohort_files import write_cohort
+from stillome.models.fitted import load_fitted
+from stillome.pipeline import open_run, run_pipeline
+from stillome.pipeline.settings import RunSettings
+from stillome.report.methods_text import methods_paragraph
+from stillome.report.results import read_results
+from stillome.report.sections import data_facts
+from stillome.report.verdict import judge
+
+pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
+
+N, N_NEW = 60, 12
+
+
+@pytest.fixture(autouse=True)
+def the_hook_comes_back(monkeypatch):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A study of two sites, some new subjects of one of them, and one of a third site."""
+    folder = tmp_path_factory.mktemp("sites")
+    people, cohort = MovingPeople(N), small_cohort(N)
+    site = np.where(people.site == 1, "Aachen", "Bonn").astype(object)
+    site[0], site[1] = "Bonn", "Bonn"  # the most frequent, so that it is the reference
+    traits = cohort.traits[["reading", "memory", "sex"]].assign(site=site)
+    traits["code"] = np.arange(N) % 4
+    traits.loc[traits.index[4], "site"] = None
+    both = replace(cohort, connectomes=edges_to_matrices(people.X_sites), traits=traits)
+    write_cohort(folder / "study", both)
+    new = both.select(np.flatnonzero(site == "Aachen")[::-1][:N_NEW])
+    write_cohort(folder / "new", new)
+    write_cohort(folder / "third", replace(new, traits=new.traits.assign(site="Celle")))
+    return folder
+
+
+def study(place, name="study"):
+    folder = place / name
+    return ["--connectomes", f"{folder}/connectomes", "--motion", f"{folder}/motion.tsv"]
+
+
+def traits(place, name="study"):
+    return ["--traits", f"{place}/{name}/participants.tsv"]
+
+
+def fit_words(place, out):
+    words = ["fit", *study(place), *traits(place), "--confound", "site", "--confound", "rms_mm"]
+    return [*words, "--trait", "reading", "--set", "n_components=4", "--out", str(out), "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def model(place):
+    assert main(fit_words(place, place / "model")) == 0
+    return place / "model"
+
+
+@pytest.fixture(scope="module")
+def cohorts(place):
+    def read(name):
+        folder = place / name
+        tables = {"motion": folder / "motion.tsv", "traits": folder / "participants.tsv"}
+        return read_cohort(folder / "connectomes", **tables)
+
+    return read("study"), read("new")
+
+
+def test_the_model_knows_the_sites(model):
+    coding = load_fitted(model).coding
+    assert coding.names == ("rms_mm", "site=Aachen")
+    assert coding.levels == {"site": ("Bonn", "Aachen")}
+
+
+def test_new_subjects_of_one_site_are_adjusted_to_the_reference_site(
+    model, place, cohorts, tmp_path
+):
+    fitted, (_, new) = load_fitted(model), cohorts
+    words = ["adjust", str(model), *study(place, "new"), *traits(place, "new"), "--quiet"]
+    confounds = np.column_stack([new.motion["rms_mm"], np.ones(N_NEW)])
+    for more, reference in (
+        ([], [0, 0]),
+        (["--reference", "site=Aachen"], [0, 1]),
+        (["--reference", "site=Bonn", "--reference", "rms_mm=0.2"], [0.2, 0]),
+    ):
+        assert main([*words, *more, "--out", f"{tmp_path}/adjusted", "--overwrite"]) == 0
+        read = read_connectomes(tmp_path / "adjusted")
+        expected = fitted.model.adjust(new.connectomes, confounds=confounds, reference=reference)
+        assert list(read.subject_ids) == list(new.subject_ids)
+        assert_array_equal(read.connectomes, expected)
+    # Aachen's scanner finds half as many fibres again.
+    at_home = fitted.model.adjust(new.connectomes, confounds=confounds, reference=[0, 1])
+    away = fitted.model.adjust(new.connectomes, confounds=confounds, reference=[0, 0])
+    assert 1.2 < at_home.sum() / away.sum() < 1.8
+
+
+@pytest.mark.parametrize("verb", ["transform", "predict"])
+def test_the_other_verbs_find_the_site_too(verb, model, place, cohorts, tmp_path):
+    everybody, _ = cohorts
+    words = [verb, str(model), *study(place), *traits(place), "--quiet"]
+    assert main([*words, "--out", f"{tmp_path}/out.tsv"]) == 0
+    fitted = load_fitted(model)
+    confounds = fitted.confounds_of(everybody.motion, everybody.traits)
+    assert np.isnan(confounds[:, 1]).sum() == 1  # whose site nobody wrote down
+    expected = getattr(fitted.model, verb)(everybody.connectomes, confounds=confounds)
+    assert_array_equal(
+        read_table(tmp_path / "out.tsv").to_numpy().reshape(expected.shape), expected
+    )
+
+
+def test_nothing_known_is_inferred(model, place, tmp_path):
+    words = ["transform", str(model), "--connectomes", f"{place}/new/connectomes", "--quiet"]
+    assert main([*words, "--out", f"{tmp_path}/out.tsv"]) == 0
+    assert len(read_table(tmp_path / "out.tsv")) == N_NEW
+
+
+def test_drawn_subjects_have_sites(model, tmp_path):
+    words = ["sample", str(model), "--subjects", "40", "--out", f"{tmp_path}/drawn", "--quiet"]
+    assert main(words) == 0
+    drawn = read_table(tmp_path / "drawn" / "participants.tsv")
+    assert set(drawn["site"]) == {"Aachen", "Bonn"}
+    assert list(read_table(tmp_path / "drawn" / "motion.tsv").columns) == ["rms_mm"]
+
+
+MISTAKES = [
+    (["adjust", "{model}", "{new}", "{third}"], "site 'Celle' of subject"),
+    (["adjust", "{model}", "{new}"], "'site' is in no table. Name the table with --traits"),
+    (["transform", "{model}", "{new}"], "'site' is in no table"),
+    (["adjust", "{model}", "{new}", "{traits}", "--reference", "site=Celle"], "among Bonn, Aachen"),
+    (["adjust", "{model}", "{new}", "{traits}", "--reference", "0.1"], "confounds rms_mm, site"),
+    (["fit", "{study}", "--confound", "site"], "no column 'site'"),
+    (["fit", "{study}", "{traits}", "--confound", "colour"], "no column 'colour'"),
+    (["fit", "{study}", "{traits}", "--confound", "sex", "--keep", "sex"], "removed and kept"),
+    (["compare", "{study}", "{traits}", "--trait=reading", "--confound=reading"], "and predicted"),
+    (["run", "{study}", "{traits}", "--confound", "site", "--group", "site"], "and held together"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), MISTAKES)
+def test_mistakes_are_one_sentence(words, says, model, place, tmp_path, capsys):
+    named = {
+        "{model}": [str(model)],
+        "{study}": study(place),
+        "{new}": study(place, "new"),
+        "{traits}": traits(place),
+        "{third}": traits(place, "third"),
+    }
+    given = [part for word in words for part in named.get(word, [word])]
+    out = tmp_path / ("out.tsv" if words[0] == "transform" else "out")
+    assert main([*given, "--out", str(out)]) == 2
+    assert says in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_numbers_that_may_be_names_are_asked_about(place, tmp_path, capsys):
+    words = ["fit", *study(place), *traits(place), "--confound", "code", "--trait", "reading"]
+    assert main([*words, "--method", "edgewise", "--out", f"{tmp_path}/model"]) == 0
+    assert "'code' is removed as a number" in capsys.readouterr().err
+    assert load_fitted(tmp_path / "model").coding.numbers == {"code": 1.5}
+
+
+def test_probes_look_for_sites(place, tmp_path, capsys):
+    words = ["certify", f"{place}/study/connectomes", "--motion", f"{place}/study/motion.tsv"]
+    words += [*traits(place), "--confound", "site", "--permutations", "120", "--quiet"]
+    assert main(words) == 0
+    assert "probes read motion or site from connectomes" in capsys.readouterr().out
+
+
+def test_methods_are_compared_without_sites(place, tmp_path):
+    words = ["compare", *study(place, "study"), *traits(place), "--trait", "reading"]
+    words += ["--confound", "sex", "--method", "edgewise", "--components", "3", "--folds", "2"]
+    assert main([*words, "--jobs", "1", "--no-leakage", "--out", f"{tmp_path}/out", "--quiet"]) == 0
+    header = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert header["Settings"]["confounds"] == ["rms_mm", "sex"]
+    assert (tmp_path / "out" / "summary.tsv").read_text().count("\tok") == 1
+
+
+def test_the_bids_app_finds_the_column_in_participants_tsv(tmp_path, capsys):
+    connectomes, eddy = write_derivatives(tmp_path)
+    words = ["bids", str(connectomes), f"{tmp_path}/out"]
+    more = ["--motion", str(eddy), "--quiet"]
+    fit = ["--confound=sex", "--method=edgewise", "--baseline=none", "--no-report", "--n-procs=1"]
+    assert main([*words, "group", *more, *fit]) == 0
+    assert load_fitted(tmp_path / "out" / "model").confounds == ("rms_mm", "sex=m")
+    one = ["participant", "--participant-label", "003", *more]
+    assert main([*words, *one]) == 0
+    ours, groups = (
+        next((tmp_path / "out" / folder).rglob("sub-003*relmat*.tsv")).read_text()
+        for folder in ("sub-003", "adjusted")
+    )
+    assert ours == groups
+    (connectomes / "participants.tsv").unlink()
+    assert main([*words, *one, "--overwrite"]) == 2
+    assert "no participants.tsv" in capsys.readouterr().err
+
+
+def test_a_run_with_sites_speaks_of_them_and_shows_motion_only(place, tmp_path):
+    settings = RunSettings(
+        connectomes=(f"{place}/study/connectomes",),
+        motion=(f"{place}/study/motion.tsv",),
+        traits=(f"{place}/study/participants.tsv",),
+        confounds=("site",),
+        baselines=(),
+    )
+    out = run_pipeline(settings, tmp_path / "out", report=False)
+    work = open_run(out)
+    assert (work.settings.confounds, work.settings.other_confounds) == (("rms_mm",), ("site",))
+    assert work.motion.shape == (N, 1) and work.confounds.shape == (N, 2)
+    run_pipeline(settings, out, resume=True, report=False)  # the same settings, in other words
+    results = read_results(out)
+    assert list(results.subjects.filter(like="site")) == []
+    assert results.confound == "rms_mm"
+    assert data_facts(results)["Removed"] == "rms (mm) and site (adjusted to Bonn)"
+    assert data_facts(results)["Traits"] == "none"
+    assert "effect of site (adjusted to Bonn)" in methods_paragraph(results)
+    assert judge(results).checks[0].question == "Did motion or site mark the scans?"
+    adjusted = next((out / "adjusted").rglob("*_relmat.json")).read_text()
+    assert "at rms_mm = 0, site = Bonn" in adjusted
+    assert load_fitted(out / "model").coding == work.coding
