@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stillome.cohort import Cohort
+    from stillome.confounds import ConfoundCoding
     from stillome.evaluate.leakage import leakage_certificate
     from stillome.exceptions import StillomeError, StillomeWarning
     from stillome.io.cohorts import read_cohort
@@ -16,6 +17,7 @@ __version__ = version("stillome")
 
 __all__ = [
     "Cohort",
+    "ConfoundCoding",
     "InvVAE",
     "StillomeError",
     "StillomeWarning",
@@ -28,6 +30,7 @@ __all__ = [
 # Each is imported when it is first asked for, so that `stillome --help` answers at once.
 _PLACES = {
     "Cohort": "stillome.cohort",
+    "ConfoundCoding": "stillome.confounds",
     "InvVAE": "stillome.models.inv_vae",
     "StillomeError": "stillome.exceptions",
     "StillomeWarning": "stillome.exceptions",

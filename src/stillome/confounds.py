@@ -65,7 +65,9 @@ class ConfoundCoding:
         numbers, levels = {}, {}
         for name, column in ({} if others is None else others).items():
             if column.nunique() < 2:
-                raise ConfoundsError(f"confound {name!r} does not differ between subjects.")
+                raise ConfoundsError(
+                    f"confound {name!r} does not differ between subjects. Leave it out."
+                )
             if pd.api.types.is_numeric_dtype(column):
                 numbers[str(name)] = float(column.median())
             else:
