@@ -13,6 +13,7 @@ from small_study import small_cohort, write_derivatives
 from stillome import read_cohort
 from stillome.cli import main
 from stillome.edges import edges_to_matrices
+from stillome.exceptions import StillomeWarning
 from stillome.io import read_connectomes, read_table
 from stillome.io.cohort_files import write_cohort
 from stillome.models.fitted import load_fitted
@@ -217,7 +218,8 @@ def test_a_run_with_sites_speaks_of_them_and_shows_motion_only(place, tmp_path):
         confounds=("site",),
         baselines=(),
     )
-    out = run_pipeline(settings, tmp_path / "out", report=False)
+    with pytest.warns(StillomeWarning, match="Motion is measured by rms_mm"):
+        out = run_pipeline(settings, tmp_path / "out", report=False)
     work = open_run(out)
     assert (work.settings.confounds, work.settings.other_confounds) == (("rms_mm",), ("site",))
     assert work.motion.shape == (N, 1) and work.confounds.shape == (N, 2)
