@@ -109,7 +109,8 @@ def test_what_the_fit_did_not_know_is_refused_in_one_sentence(others, says):
     ("site", "says"),
     [
         (["A"] * 20, "does not differ"),
-        ([None] * 20, "does not differ"),
+        ([None] * 20, "missing for everybody"),
+        (["A"] * 10 + ["A "] * 10, "does not differ"),
         ([1.5] * 20, "does not differ"),
         (["A"] * 11 + ["B"] * 9, "9 subjects have 'B', at least 10 .* join levels"),
     ],
@@ -126,6 +127,22 @@ def test_categories_and_truth_values_of_a_table_are_taken():
     coding = ConfoundCoding.fit(motion, others)
     assert coding.names == ("rms_mm", "new_coil", "site=B")
     assert coding.encode(motion, others)["site=B"].sum() == 10
+
+
+@pytest.mark.parametrize("values", [[1, 2], [0, 1], [False, True]])
+def test_of_two_numbers_the_more_frequent_is_the_reference(values):
+    site = [values[0]] * 10 + [values[1]] * 12
+    motion = pd.DataFrame({"rms_mm": np.arange(22.0)})
+    assert ConfoundCoding.fit(motion, pd.DataFrame({"site": site})).numbers == {"site": values[1]}
+
+
+def test_long_numbers_that_are_names_stay_apart():
+    serial = pd.Series([1234567] * 10 + [1234568] * 10 + ["HASH9"] * 10, dtype=object)
+    motion = pd.DataFrame({"rms_mm": np.arange(30.0)})
+    coding = ConfoundCoding.fit(motion, pd.DataFrame({"serial": serial}))
+    assert coding.levels["serial"] == ("1234567", "1234568", "HASH9")
+    new = pd.DataFrame({"serial": [1234568, 1234567]})
+    assert coding.encode(motion[:2], new)["serial=1234568"].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

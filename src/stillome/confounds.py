@@ -19,7 +19,8 @@ class ConfoundCoding:
     """How columns of tables become confounds, kept so that new subjects are coded alike.
 
     Every confound is coded so that 0 is where connectomes are adjusted to unless told otherwise:
-    no motion, the most frequent level of a text column, the median of a further number.
+    no motion, the most frequent level of a text column, the median of a further number (the
+    more frequent one, if it has two values).
 
     Attributes
     ----------
@@ -64,14 +65,20 @@ class ConfoundCoding:
         """
         numbers, levels = {}, {}
         for name, column in ({} if others is None else others).items():
-            if column.nunique() < 2:
+            is_number = pd.api.types.is_numeric_dtype(column)
+            values = column.astype(np.float64) if is_number else _labels(column)
+            if values.isna().all():
+                raise ConfoundsError(f"confound {name!r} is missing for everybody. Leave it out.")
+            if values.nunique() < 2:
                 raise ConfoundsError(
                     f"confound {name!r} does not differ between subjects. Leave it out."
                 )
-            if pd.api.types.is_numeric_dtype(column):
-                numbers[str(name)] = float(column.median())
+            if is_number:
+                # Of two values, which may be names, halfway between is neither.
+                two = values.nunique() == 2
+                numbers[str(name)] = float(values.mode()[0] if two else values.median())
             else:
-                levels[str(name)] = _levels(_labels(column))
+                levels[str(name)] = _levels(values)
         return cls(tuple(motion.columns), numbers, levels)
 
     @property
@@ -234,12 +241,14 @@ def _levels(labels: "pd.Series[Any]") -> tuple[str, ...]:
 
 def _labels(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return a column as text; a number where text was, as in a part of a table, is its digits."""
-    texts = column.astype(object).map(_label, na_action="ignore")
+    texts = column.astype(object).map(lambda value: _label(value, 15), na_action="ignore")
     return texts.where(texts.notna(), None)
 
 
-def _label(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float | np.number) else str(value).strip()
+def _label(value: Any, digits: int = 6) -> str:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return f"{value:.{digits}g}"
+    return str(value).strip()
 
 
 def _check_columns(table: pd.DataFrame, names: tuple[str, ...], where: str, advice: str) -> None:

@@ -84,7 +84,12 @@ def choose_removed(
     """
     traits = pd.DataFrame() if traits is None else traits
     others = [name for name in not_motion(motion, asked) if name in traits]
-    chosen = choose_confounds(motion, [name for name in asked if name not in others])
+    wanted = [name for name in asked if name not in others]
+    unknown = [name for name in not_motion(motion, wanted) if len(traits.columns)]
+    if unknown:
+        there = ", ".join(map(str, [*motion.columns, *traits.columns]))
+        raise ConfoundsError(f"neither motion nor traits has a column {unknown[0]!r}: {there}.")
+    chosen = choose_confounds(motion, wanted)
     for name in others:
         whole = pd.api.types.is_integer_dtype(traits[name].convert_dtypes())
         if whole and 2 < traits[name].nunique() <= _MOST_CODES:
@@ -123,7 +128,7 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
                 "subjects, name that with --traits."
             )
     if asked:
-        return tuple(asked)
+        return tuple(dict.fromkeys(asked))
     usable = [name for name in there if motion[name].nunique() > 1]
     for names in CONFOUND_ORDER:
         if set(names) <= set(usable):

@@ -102,9 +102,9 @@ def _certificate(results: Results) -> str:
     return (
         f"Remaining {removed} was sought in held-out subjects by ridge regression, support vector "
         "regression, extremely randomised trees (Geurts et al., 2006; Pedregosa et al., 2011) and "
-        "distance correlation (Székely & Rizzo, 2013), each tested against permuted motion with "
-        f"Holm's (1979) correction at {share(level)}. {outcome.capitalize()} {removed} from the "
-        f"adjusted connectomes (best R² {read_r2(ours.worst_r2)}, unadjusted "
+        f"distance correlation (Székely & Rizzo, 2013), each tested against permuted {removed} "
+        f"with Holm's (1979) correction at {share(level)}. {outcome.capitalize()} {removed} from "
+        f"the adjusted connectomes (best R² {read_r2(ours.worst_r2)}, unadjusted "
         f"{read_r2(raw.worst_r2)}).{kept}"
     )
 

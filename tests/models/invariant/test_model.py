@@ -58,6 +58,22 @@ def test_missing_motion_is_filled_in_and_known_motion_kept(model, data):
     assert np.corrcoef(latent[:40].ravel(), known[:40].ravel())[0, 1] > 0.9
 
 
+def test_a_confound_that_is_known_stays_so_where_another_is_not():
+    rng = np.random.default_rng(3)
+    motion, site = rng.gamma(2, 0.2, 60), rng.integers(0, 2, 60)
+    people = rng.standard_normal((60, 2)) @ rng.normal(0, 0.4, (2, E))
+    edges = rng.poisson(np.exp(4 + people - motion[:, None] + 0.3 * site[:, None])).astype(float)
+    confounds = np.column_stack([motion, site])
+    model = fitted(edges, confounds)
+    known, _ = model.encode(edges, confounds)
+    off = []
+    for column in (0, 1):
+        some = confounds.copy()
+        some[:, column] = np.nan
+        off.append(np.abs(model.encode(edges, some)[0] - known).mean())
+    assert max(off) < 0.5 * known.std()  # 0.8 where what is known was corrected for as well
+
+
 def test_the_weight_decides_how_much_of_the_dependence_goes(model, data):
     edges, motion = data
     whole, nothing, half = (model.weighted(w).encode(edges, motion)[0] for w in (1, 0, 0.5))

@@ -107,11 +107,12 @@ class InvariantModel:
         missing = np.isnan(confounds)
         if not missing.any():
             return self._encode_known(counts, self.basis(confounds)), confounds
-        filled = np.where(missing, self.inference.infer(counts).mean, confounds)
-        functions = self.basis(filled)
-        latent = self._encode_known(counts, functions)
-        unknown = missing.any(axis=1)
-        latent[unknown] -= functions[unknown] @ self.unknown_slopes
+        inferred, middle = self.inference.infer(counts).mean, self.inference.intercept
+        filled = np.where(missing, inferred, confounds)
+        latent = self._encode_known(counts, self.basis(filled))
+        # Only what was inferred speaks here: 0 for whoever has every confound.
+        inferred = np.where(missing, inferred, middle)
+        latent -= (self.basis(inferred) - self.basis(middle[None])) @ self.unknown_slopes
         return latent, filled
 
     def law(self, latent: Floats, confounds: Floats) -> Law:
