@@ -145,7 +145,7 @@ MISTAKES = [
     (["adjust", "{model}", "{new}", "{traits}", "--reference", "site=Celle"], "among Bonn, Aachen"),
     (["adjust", "{model}", "{new}", "{traits}", "--reference", "0.1"], "confounds rms_mm, site"),
     (["fit", "{study}", "--confound", "site"], "no column 'site'"),
-    (["fit", "{study}", "{traits}", "--confound", "colour"], "no column 'colour'"),
+    (["fit", "{study}", "{traits}", "--confound", "colour"], "nor traits has a column 'colour'"),
     (["fit", "{study}", "{traits}", "--confound", "sex", "--keep", "sex"], "removed and kept"),
     (["compare", "{study}", "{traits}", "--trait=reading", "--confound=reading"], "and predicted"),
     (["run", "{study}", "{traits}", "--confound", "site", "--group", "site"], "and held together"),

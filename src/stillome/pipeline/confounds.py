@@ -88,7 +88,9 @@ def choose_removed(
     unknown = [name for name in not_motion(motion, wanted) if len(traits.columns)]
     if unknown:
         there = ", ".join(map(str, [*motion.columns, *traits.columns]))
-        raise ConfoundsError(f"neither motion nor traits has a column {unknown[0]!r}: {there}.")
+        raise ConfoundsError(
+            f"neither motion nor traits has a column {unknown[0]!r}. Choose among {there}."
+        )
     chosen = choose_confounds(motion, wanted)
     for name in others:
         whole = pd.api.types.is_integer_dtype(traits[name].convert_dtypes())
