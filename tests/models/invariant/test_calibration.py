@@ -55,7 +55,7 @@ def test_what_was_carried_follows_the_law_at_the_other_rate(learned):
     plain = replay_counts(counts, low, high, rng.random(shape))
     carried = replay_counts(counts, low, high, rng.random(shape), calibration)
     off = [abs((moved == 0).mean() - (expected == 0).mean()) for moved in (carried, plain)]
-    assert off[0] < off[1] / 3
+    assert off[0] < min(0.02, off[1] / 3)
     quantiles = [0.25, 0.5, 0.75, 0.9]
     assert_allclose(np.quantile(carried, quantiles), np.quantile(expected, quantiles), atol=2)
 
