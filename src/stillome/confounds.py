@@ -49,7 +49,7 @@ class ConfoundCoding:
 
     @classmethod
     def fit(cls, motion: pd.DataFrame, others: pd.DataFrame | None = None) -> Self:
-        """Learn the levels of text columns and the medians of numbers.
+        """Learn the levels of text columns, and which value of a number is coded as 0.
 
         Parameters
         ----------
@@ -130,8 +130,8 @@ class ConfoundCoding:
         """Return the columns that confounds (n, C) stand for; the inverse of `encode`."""
         coded = pd.DataFrame(np.asarray(confounds, dtype=np.float64), columns=list(self.names))
         table = coded[list(self.motion)]
-        for name, median in self.numbers.items():
-            table[name] = coded[name] + median
+        for name, zero in self.numbers.items():
+            table[name] = coded[name] + zero
         for name, levels in self.levels.items():
             dummies = coded[[f"{name}={level}" for level in levels[1:]]].to_numpy()
             # The reference is where no other level is the case.
