@@ -97,6 +97,15 @@ class MotionFunctions(NamedTuple):
         spread = np.maximum(own.std(axis=0), 1e-6)
         return cls(values, (own / spread).astype(np.float32), spread, covariates)
 
+    def apart_from(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return a table (n, K) without what goes with motion at equal covariates, in this sample.
+
+        Directions in which people differ are looked for here: a factor that leans on motion,
+        however little, would pass what is left of its effect for a difference of brains.
+        """
+        directions = np.linalg.qr(self.estimating.astype(table.dtype))[0]
+        return np.asarray(table - directions @ (directions.T @ table))
+
     def scatter(self, table: NDArray[Any], *, around_motion: bool) -> NDArray[Any]:
         """Return a table (n, K) without what the covariates explain of its means at equal motion.
 

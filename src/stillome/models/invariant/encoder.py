@@ -127,15 +127,16 @@ def fit_encoder(
     standard -= motion.values @ drift.astype(values.dtype)
     common_scale = _fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
     standard *= _bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
+    apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     precision = np.ones(n_edges, values.dtype)
     for round_ in range(_ROUNDS):
-        weighted = standard * precision
-        spectrum = leading_factors(weighted, n_components)
+        weighted = apart * precision
+        spectrum = leading_factors(weighted, n_components, n_lost)
         if round_ < _ROUNDS - 1:
             # An edge that the factors explain well has little noise of its own: weigh it more.
             signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(values.dtype)
-            total = np.maximum((standard**2).sum(axis=0), values.dtype.type(1e-12))
-            explained = ((signal.T @ standard) ** 2).sum(axis=0) / total
+            total = np.maximum((apart**2).sum(axis=0), values.dtype.type(1e-12))
+            explained = ((signal.T @ apart) ** 2).sum(axis=0) / total
             precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
     reliability = spectrum.reliability()
     signal = reliability * spectrum.signal_variances()
@@ -149,6 +150,8 @@ def fit_encoder(
     association = fit_association(latent, motion)
     scatter = motion.scatter(latent, around_motion=True)
     directions, scale_slopes = _fit_scales(scatter, motion.values)
+    left = latent - motion.values @ association
+    association += _fit_association_along(directions, left, motion)
     return Encoder(
         offset.astype(np.float64),
         scale.astype(np.float64),
@@ -165,9 +168,9 @@ def fit_encoder(
 def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
     """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
     n = len(standard)
-    individual = IndividualDifferences.find(standard)
-    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n, n)
     slopes = (motion.estimating.T @ standard).astype(np.float64) / n
+    individual = IndividualDifferences.find(motion.apart_from(standard), 1 + len(slopes))
+    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n, n)
     pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
     return np.stack(pooled) / motion.spread[:, None]
 
@@ -182,6 +185,19 @@ def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
     squares = (slopes**2 / np.where(variances > 0, variances, np.inf)).sum(axis=1, keepdims=True)
     real = np.maximum(0, 1 - (n_active - 2) / np.maximum(len(latent) * squares, 1e-12))
     return np.asarray(slopes * real / motion.spread[:, None])
+
+
+def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFunctions) -> Floats:
+    """Regress z on motion along each of a few directions (K, J); keep what exceeds chance.
+
+    Whom motion hits harder, it also moves further on average. Among dozens of units one such
+    direction drowns in the chance of the others; asked by itself, it does not.
+    """
+    along = latent @ directions
+    slopes = motion.estimating.T.astype(np.float64) @ along / len(latent)
+    chance = along.var(axis=0) / len(latent)
+    slopes *= np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12))
+    return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))
 
 
 def _fit_common_scale(standard: Array, functions: Array) -> Floats:

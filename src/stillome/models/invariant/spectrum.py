@@ -64,7 +64,7 @@ class Spectrum(NamedTuple):
         return np.asarray((gap + np.sqrt(np.maximum(gap**2 - 4 * aspect, 0))) / 2)
 
 
-def leading_factors(table: Array, n_factors: int) -> Spectrum:
+def leading_factors(table: Array, n_factors: int, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 
     Parameters
@@ -72,6 +72,9 @@ def leading_factors(table: Array, n_factors: int) -> Spectrum:
     table : array of shape (n, E)
     n_factors : int
         At most this many are returned.
+    n_lost : int
+        Dimensions over subjects that the table no longer has: one by centring, and one for
+        everything else that was taken out of every column.
     """
     varies = np.asarray(table.any(axis=0))
     # An edge that nobody has adds neither signal nor noise, only width.
@@ -80,8 +83,7 @@ def leading_factors(table: Array, n_factors: int) -> Spectrum:
     wide = n <= width
     gram = (table @ table.T if wide else table.T @ table).astype(np.float64) / max(n, width)
     values, vectors = np.linalg.eigh(gram)
-    # A centred table has lost one dimension.
-    positive = np.maximum(values[1:] if wide else values, 0)
+    positive = np.maximum(values[n_lost:] if wide else values, 0)
     ratio = min(n, width) / max(n, width)
     # Nothing varies in a table of constants; its noise is only kept from being 0.
     noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
