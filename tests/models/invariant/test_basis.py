@@ -104,3 +104,16 @@ def test_without_covariates_the_functions_estimate_themselves():
     split = MotionFunctions.given(functions, None)
     assert split.estimating is split.values
     assert_allclose(split.spread, 1)
+
+
+def test_apart_from_motion_nothing_goes_with_it_and_age_stays():
+    rng = np.random.default_rng(4)
+    confounds = skewed(columns=2, seed=4)
+    functions = MotionBasis.fit(confounds)(confounds)
+    age = functions[:, :1] + rng.standard_normal((200, 1))
+    table = functions @ rng.standard_normal((functions.shape[1], 5)) + 2 * age
+    for covariates in (None, age):
+        motion = MotionFunctions.given(functions, covariates)
+        apart = motion.apart_from(table)
+        assert_allclose(motion.estimating.T @ apart / 200, 0, atol=1e-5)
+    assert_allclose(np.cov(apart.T, age[:, 0])[-1], np.cov(table.T, age[:, 0])[-1], rtol=1e-4)

@@ -101,6 +101,48 @@ def test_a_spread_of_z_that_grows_with_motion_is_levelled(planted):
     assert (moved > 0.2).all() and (left < 0.12).all()
 
 
+def test_people_whom_motion_stretches_are_centred_too(planted):
+    rng = np.random.default_rng(5)
+    function = planted.motion.values[:, :1]
+    people = rng.standard_normal((N, 20))
+    # One direction of twenty: stretched by motion, and moved by less than the chance of them all.
+    stretched = people[:, :1] * np.exp(0.6 * np.clip(function, -2, 2)) + 0.25 * function
+    people = np.hstack([stretched, people[:, 1:]])
+    values = (people @ rng.standard_normal((20, E)) + rng.standard_normal((N, E))).astype(
+        np.float32
+    )
+    encoder = fit_encoder(values, planted.motion, planted.design, 25)
+    latent = encoder.encode(values, planted.motion.values)
+    assert encoder.directions.shape[1] == 1
+    moved, left = (
+        abs(np.corrcoef((table @ encoder.directions)[:, 0], function[:, 0])[0, 1])
+        for table in (encoder.shown(latent, planted.motion.values), latent)
+    )
+    assert moved > 0.12 and left < 0.06
+
+
+def test_differences_are_not_mistaken_for_what_is_left_of_motion(planted):
+    leaks = [_leak_in_new_people(planted, seed) for seed in range(16)]
+    assert np.mean(leaks) < 0.004
+
+
+def _leak_in_new_people(planted: Planted, seed: int) -> float:
+    """Return R² of motion from z of new people, where every edge has an effect of its own."""
+    rng = np.random.default_rng([seed, 6])
+    effect, loadings = 0.1 * rng.standard_normal((1, E)), 0.2 * rng.standard_normal((2, E))
+
+    def seen(functions: np.ndarray) -> np.ndarray:
+        people = rng.standard_normal((len(functions), 2)) @ loadings
+        noise = rng.standard_normal((len(functions), E))
+        return (functions[:, :1] @ effect + people + noise).astype(np.float32)
+
+    few = MotionFunctions.given(planted.motion.values[:80].astype(float), None)
+    encoder = fit_encoder(seen(few.values), few, planted.design, 10)
+    latent = encoder.encode(seen(planted.motion.values), planted.motion.values)
+    used = latent[:, latent.std(axis=0) > 0]
+    return float(explained(planted.motion.values[:, :1], used)[0]) - used.shape[1] / N
+
+
 def test_decoded_rates_are_those_of_the_person(planted):
     decoder = fit_decoder(planted.counts, planted.effect, planted.motion.values, planted.latent)
     rates = decoder.log_rates(planted.effect, planted.motion.values, planted.latent)

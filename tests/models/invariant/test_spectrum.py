@@ -32,6 +32,13 @@ def test_noise_alone_has_no_signal(shape, seed):
     assert (spectrum.reliability()[1:] == 0).all()
 
 
+def test_dimensions_taken_out_before_do_not_count_as_noise():
+    table = centred_noise((60, 600), 8)
+    taken = np.linalg.qr(np.random.default_rng(9).standard_normal((60, 12)))[0]
+    table = table - taken @ (taken.T @ table)
+    assert leading_factors(table, 5, n_lost=13).noise > 1.05 * leading_factors(table, 5).noise
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_planted_factors_are_found(shape):
     strengths = (60.0, 40.0, 25.0)
