@@ -5,7 +5,9 @@ is close to Poisson. Tail probabilities are kept on the side where they are smal
 out in the upper tail still has a quantile; everything runs in blocks to bound memory.
 """
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from stillome.exceptions import InputError
 __all__ = ["map_counts", "nb_cdf", "nb_pmf", "nb_quantile", "nb_scores", "nb_survival"]
 
 _BLOCK_ELEMENTS = 2**17
+_MOST_THREADS = 4
 _LARGEST = 1e12
 
 
@@ -219,16 +222,23 @@ def _checked(
 
 
 def _in_blocks(function: Callable[..., Floats], *arrays: Floats) -> Floats:
-    """Apply an elementwise function to flat pieces of the arrays."""
+    """Apply an elementwise function to flat pieces of the arrays, several at a time."""
     arrays = tuple(np.broadcast_arrays(*arrays))
     shape = arrays[0].shape
     arrays = tuple(np.atleast_1d(a) for a in arrays)
     result = np.empty(arrays[0].shape)
     rows = max(1, _BLOCK_ELEMENTS // max(1, result[:1].size))
-    for start in range(0, len(result), rows):
+
+    def fill(start: int) -> None:
         part = slice(start, start + rows)
         flat = function(*(a[part].ravel() for a in arrays))
         result[part] = flat.reshape(result[part].shape)
+
+    starts = range(0, len(result), rows)
+    n_threads = min(len(starts), os.cpu_count() or 1, _MOST_THREADS)
+    # The functions spend their time in compiled loops, which leave other threads free.
+    with ThreadPoolExecutor(max(n_threads, 1)) as pool:
+        list(pool.map(fill, starts))
     return result.reshape(shape)
 
 
