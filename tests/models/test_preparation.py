@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from stillome.models.confound_distribution import ConfoundDistribution
 from stillome.models.preparation import NetworkData, Preparation, Standardizer
@@ -44,6 +44,50 @@ def test_drawn_confounds_are_distributed_as_the_training_ones(seed: int) -> None
 
 def test_one_confound_can_be_drawn() -> None:
     assert ConfoundDistribution.fit(rng().random((50, 1))).draw(7, rng()).shape == (7, 1)
+
+
+def at_sites(seed: int, n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    """Confounds of subjects who move differently at four sites, two of which have two scanners."""
+    draw = rng(seed)
+    site = draw.choice(4, n, p=[0.45, 0.3, 0.245, 0.005])
+    motion = np.exp(draw.standard_normal(n) / 4 + np.array([0.0, 1.0, -0.5, 0.0])[site])
+    scanner = np.where(site < 2, draw.integers(0, 3, n), 0)
+    dummies = [site == 1, site == 2, site == 3, scanner == 1, scanner == 2]
+    return site, np.column_stack([motion, *dummies]).astype(float)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_nobody_is_drawn_at_two_sites(seed: int) -> None:
+    site, confounds = at_sites(seed)
+    known = ConfoundDistribution.fit(confounds)
+    drawn = known.draw(20_000, rng(seed + 10))
+    seen = {tuple(row) for row in confounds[:, 1:]}
+    assert {tuple(row) for row in drawn[:, 1:]} == seen
+    assert_allclose(drawn[:, 1:].mean(axis=0), confounds[:, 1:].mean(axis=0), atol=0.02)
+    # Sites keep their motion: it was drawn with them.
+    for column, level in ((1, 1), (2, 2)):
+        medians = np.median(drawn[drawn[:, column] == 1, 0]), np.median(confounds[site == level, 0])
+        assert_allclose(*medians, rtol=0.15)
+    assert_array_equal(known.bounds, [confounds.min(axis=0), confounds.max(axis=0)])
+    assert_array_equal(known.draw(50, rng(1)), known.draw(50, rng(1)))
+
+
+def test_what_earlier_versions_kept_is_drawn_from_as_before() -> None:
+    sites = np.arange(90) % 3
+    confounds = np.column_stack([rng().random(90), sites == 1, sites == 2]).astype(float)
+    names = ("quantiles", "correlation", "few_values")
+    assert ConfoundDistribution._fields == names  # files of models have an array for each
+    quantiles = np.quantile(confounds, np.linspace(0, 1, 101), axis=0, method="nearest")
+    kept = ConfoundDistribution(quantiles, np.corrcoef(confounds.T), np.array([False, True, True]))
+    drawn = kept.draw(3000, rng())
+    assert_allclose(drawn.mean(axis=0), confounds.mean(axis=0), atol=0.03)
+    assert_array_equal(kept.bounds, [confounds.min(axis=0), confounds.max(axis=0)])
+
+
+def test_dummies_alone_can_be_drawn() -> None:
+    sites = np.eye(4)[rng().integers(0, 4, 80)][:, 1:]
+    drawn = ConfoundDistribution.fit(sites).draw(500, rng())
+    assert_array_equal(np.unique(drawn, axis=0), np.unique(sites, axis=0))
 
 
 def test_huge_counts_become_moderate_inputs() -> None:

@@ -241,7 +241,7 @@ class GraphVAE(Storable):
         known, scales = self.network_.confound_distribution, self.network_.preparation.confounds
         if known is None:
             return
-        low, high = known.quantiles[0], known.quantiles[-1]
+        low, high = known.bounds
         gap = np.maximum(low - level, level - high)
         worst = int(np.argmax(gap / scales.scale))
         if gap[worst] > 0:

@@ -245,7 +245,7 @@ class InvVAE(Storable):
         """
         connectomes, edges = self._new_connectomes(X), self._new_edges(X)
         level, motion = self._reference(reference), self._motion(confounds, len(edges))
-        low, *_, high = self.people_.confounds.quantiles
+        low, high = self.people_.confounds.bounds
         warn_if_far(level, low, high, self.model_.basis.scales)
         if method not in ("counterfactual", "decode"):
             raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
@@ -318,7 +318,7 @@ class InvVAE(Storable):
         if confounds is None:
             return np.full((n_subjects, self.n_confounds_), np.nan)
         motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
-        low, *_, high = self.people_.confounds.quantiles
+        low, high = self.people_.confounds.bounds
         warn_if_unlike_training(motion, low, high, self.model_.basis.scales)
         return motion
 
