@@ -102,6 +102,8 @@ def qcsc(n_edges=400, lengths=True, seed=0):
 
 FIGURES = {
     "leakage": lambda: plot_leakage(certificates()),
+    "leakage of sites": lambda: plot_leakage(certificates(), others=["site"]),
+    "leakage of much": lambda: plot_leakage(certificates(), others=["site", "scanner_software"]),
     "leakage of one": lambda: plot_leakage({"raw": certificate(ridge=(0.5, 0.01, 0.02))}),
     "leakage, long names": lambda: plot_leakage(
         {f"{name}, subjects never seen before": t for name, t in certificates().items()}
@@ -179,6 +181,19 @@ def markers(axes):
         for line in axes.lines
         if len(line.get_xdata()) == 1
     }
+
+
+def test_leakage_names_what_the_probes_looked_for():
+    for others, sought, read in (
+        ([], "motion", "motion"),
+        (["site"], "motion and site", "motion or site"),
+        (["site", "coil"], "motion, site and coil", "motion, site or coil"),
+    ):
+        figure = plot_leakage(certificates(), others=others)
+        label = figure.axes[0].get_xlabel()
+        assert label == f"R²: share of {sought} read in held-out subjects"
+        keys = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert {f"95 % of permuted {sought}", f"filled: {read} is read (p ≤ 0.05)"} <= set(keys)
 
 
 def test_leakage_is_drawn_where_it_is_and_the_null_ends_where_it_does():

@@ -125,6 +125,36 @@ def test_what_cannot_be_drawn_says_why(results, tmp_path):
     assert "nothing differs" in render(found, pictures, left_out)
 
 
+LEAKS = [
+    ([], "motion", "motion", "is gone", "motion explains"),
+    (["site"], "motion and site", "motion or site", "are gone", "motion and site explain"),
+]
+
+
+@pytest.mark.parametrize(("others", "sought", "read", "gone", "explained"), LEAKS)
+def test_leakage_is_told_of_all_that_was_removed(
+    results, others, sought, read, gone, explained, tmp_path
+):
+    traits = results.cohort.traits.assign(site=["A", "B"] * 35)
+    settings = results.settings | {"other_confounds": others}
+    found = replace(
+        results,
+        cohort=replace(results.cohort, traits=traits),
+        run=results.run | {"settings": settings},
+    )
+    plans = [plan for plan in PLANS if plan.name.startswith("leakage")]
+    first, second = draw_figures(found, tmp_path, plans=plans)[0]
+    assert first.title == f"What probes read of {sought} from these subjects' connectomes"
+    assert f"tries to predict {sought} in subjects" in first.caption
+    assert first.caption.count(f"Filled markers read {read}; open") == 1
+    assert second.caption.endswith(f"Filled markers read {read}.")
+    page = render(found, [], {})
+    assert f"Probes try to predict {sought} in subjects they have not seen" in page
+    assert f"Where {sought} {gone}, none does better than with permuted {sought}." in page
+    assert f"what {explained} of the trait" in page
+    assert f"M{read[1:]} left" in page
+
+
 def test_the_same_run_gives_the_same_bytes(results, html, run_folder):
     again = render(results, [], {})
     assert again == render(results, [], {})

@@ -41,7 +41,7 @@ def certify_step(work: Work) -> None:
             f"The {work.removed} of {n_unknown} subjects is unknown; they were not probed."
         )
     if work.settings.other_confounds:
-        notes.append(f"Probes look for {work.removed}; where only motion is named, all is meant.")
+        notes.append(f"Probes look for {work.removed}.")
     parts = [partial(_in_the_cohort, work, name) for name in (RAW, *work.settings.baselines)]
     parts.append(partial(_in_the_cohort, work, work.settings.method))
     divided = hold_out(work)

@@ -1,7 +1,7 @@
 """How much of motion each probe still reads, before and after, beside what chance gives."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from stillome.confounds import in_words
 from stillome.exceptions import InputError
 from stillome.models.methods import METHODS
 from stillome.plot.palette import Look, method_looks
@@ -36,7 +37,12 @@ class _Row(NamedTuple):
     null_95: float
 
 
-def plot_leakage(certificates: Mapping[str, pd.DataFrame], *, level: float = 0.05) -> Figure:
+def plot_leakage(
+    certificates: Mapping[str, pd.DataFrame],
+    *,
+    level: float = 0.05,
+    others: Sequence[str] = (),
+) -> Figure:
     """Draw what every probe reads of motion from several sets of features.
 
     Parameters
@@ -47,6 +53,8 @@ def plot_leakage(certificates: Mapping[str, pd.DataFrame], *, level: float = 0.0
         Each is indexed by probe, with ``r2``, ``p_holm`` and ``null_95``; probes may differ.
     level : float, default=0.05
         A probe reads motion where its corrected p-value is not above this; its marker is filled.
+    others : sequence of str
+        What the probes looked for besides motion (site, scanner), so that the labels say so.
 
     Returns
     -------
@@ -75,8 +83,9 @@ def plot_leakage(certificates: Mapping[str, pd.DataFrame], *, level: float = 0.0
         axes.tick_params(axis="y", length=0)
         axes.set_ylim(rows[-1].place + 0.8, -0.8)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel("R²: share of motion read in held-out subjects")
-        _explain(figure, list(certificates), level)
+        sought = in_words(others, "and")
+        axes.set_xlabel(f"R²: share of {sought} read in held-out subjects")
+        _explain(figure, list(certificates), level, others)
     return figure
 
 
@@ -178,17 +187,17 @@ def _p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _explain(figure: Figure, labels: list[str], level: float) -> None:
+def _explain(figure: Figure, labels: list[str], level: float, others: Sequence[str]) -> None:
     figure.legend(
         handles=[
             *(_key(label, *look) for label, look in _looks(labels).items()),
-            Patch(color=_NULL, label="95 % of permuted motion"),
-            _key(f"filled: motion is read (p ≤ {level:g})", INK, "o"),
+            Patch(color=_NULL, label=f"95 % of permuted {in_words(others, 'and')}"),
+            _key(f"filled: {in_words(others)} is read (p ≤ {level:g})", INK, "o"),
             _key("open: it is not", INK, "o", fill="white"),
             _key(f"below {_number(_FLOOR)}", INK, "<", size=3),
         ],
         loc="outside upper left",
-        ncols=3 if max(map(len, labels)) <= 24 else 2,
+        ncols=3 if max(map(len, [*labels, in_words(others)])) <= 24 else 2,
     )
 
 

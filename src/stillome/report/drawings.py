@@ -80,7 +80,7 @@ def _leakage(results: Results, use: str) -> Figure | None:
         if one.features == "connectomes"
     }
     level = float(results.certificate_notes.get("level", 0.05))
-    return plot_leakage(tables, level=level) if tables else None
+    return plot_leakage(tables, level=level, others=results.others) if tables else None
 
 
 def group_differences(results: Results) -> Figure:

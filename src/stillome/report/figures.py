@@ -1,7 +1,7 @@
 """Which figures the report shows, where, and what there is to see in each."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -17,13 +17,21 @@ from stillome.report.results import Results
 
 @dataclass(frozen=True)
 class Plan:
-    """One figure to be drawn: in which section, by which function, with which words below."""
+    """One figure to be drawn: in which section, by which function, with which words below.
+
+    In the words, {sought} stands for "motion" or "motion and site", {removed} for "motion or site".
+    """
 
     name: str
     section: str
     draw: Callable[[Results], Figure | None]
     title: str
     caption: str
+
+    def worded(self, results: Results) -> "Plan":
+        """Return the plan with the names of what this run removed."""
+        names = {"sought": results.sought, "removed": results.removed}
+        return replace(self, title=self.title.format(**names), caption=self.caption.format(**names))
 
 
 @dataclass(frozen=True)
@@ -68,16 +76,17 @@ PLANS = (
         "leakage_cohort",
         "removed",
         drawings.leakage_cohort,
-        "What probes read of motion from these subjects' connectomes",
-        "Each row is a probe that tries to predict motion in subjects it has not seen. Filled "
-        "markers read motion; open ones do no better than chance, whose range is grey.",
+        "What probes read of {sought} from these subjects' connectomes",
+        "Each row is a probe that tries to predict {sought} in subjects it has not seen. Filled "
+        "markers read {removed}; open ones do no better than chance, whose range is grey.",
     ),
     Plan(
         "leakage_unseen",
         "removed",
         drawings.leakage_unseen,
         "What probes read from connectomes of people the model has not seen",
-        "The harder test: the model was fitted without these subjects. Filled markers read motion.",
+        "The harder test: the model was fitted without these subjects. Filled markers read "
+        "{removed}.",
     ),
     Plan(
         "group_differences",
@@ -201,6 +210,7 @@ def draw_figures(
         Why a figure could not be drawn, by its title.
     """
     pictures, left_out = [], {}
+    plans = [plan.worded(results) for plan in plans]
     drawn = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_draw)(plan, results, folder) for plan in plans
     )

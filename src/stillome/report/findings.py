@@ -68,8 +68,9 @@ def _summary(caption: str, found: list[Certificate], results: Results) -> HtmlTa
         )
         for one in found
     ]
-    titles = ["Method", "Probed", "Best R²", "By", "Smallest p (Holm)", "Motion left"]
-    return html_table(caption, titles, rows, text=["Probed", "By", "Motion left"])
+    left = f"{results.removed} left".replace("m", "M", 1)
+    titles = ["Method", "Probed", "Best R²", "By", "Smallest p (Holm)", left]
+    return html_table(caption, titles, rows, text=["Probed", "By", left])
 
 
 def _probes(one: Certificate) -> HtmlTable:

@@ -1,6 +1,5 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
-from stillome.confounds import in_words
 from stillome.plot.labels import measure_label
 from stillome.report.certificates import certificate
 from stillome.report.results import Results
@@ -116,10 +115,9 @@ def _traits(results: Results) -> str:
     ours = summary[summary["method"] == results.method].dropna(subset="r_mean")
     if ours.empty:
         return ""
-    removed = in_words(results.others, "and")
     told = [f"{row.trait} r = {number(row.r_mean)}" for row in ours.itertuples()]
     return (
-        f"Traits, less what {removed} explained of them in the training subjects, were predicted "
-        f"by cross-validation ({listed(told)}; mean over folds) and methods compared by the "
-        "corrected resampled t-test (Nadeau & Bengio, 2003)."
+        f"Traits, less what {results.sought} explained of them in the training subjects, were "
+        f"predicted by cross-validation ({listed(told)}; mean over folds) and methods compared by "
+        "the corrected resampled t-test (Nadeau & Bengio, 2003)."
     )

@@ -87,6 +87,8 @@ def _content(results: Results) -> dict[str, Any]:
         "subtitle": _subtitle(results),
         "verdict": judge(results),
         "words": _WORDS,
+        "sought": results.sought,
+        "several": bool(results.others),
         "facts": sections.key_facts(results, effects),
         "data_facts": sections.data_facts(results),
         "dropped": sections.dropped(results),

@@ -127,6 +127,11 @@ class Results:
         return in_words(self.others)
 
     @property
+    def sought(self) -> str:
+        """What probes look for: "motion", or "motion and site"."""
+        return in_words(self.others, "and")
+
+    @property
     def confound(self) -> str:
         """The first motion column, the one that groups and slider go by."""
         return str(self.settings["confounds"][0])

@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 
-from stillome.confounds import in_words
 from stillome.report.certificates import Certificate, certificate
 from stillome.report.results import Results
 from stillome.report.words import number, read_r2, share
@@ -118,7 +117,7 @@ def _removed(results: Results, features: str, name: str, raw: Certificate | None
 
 
 def _gone(results: Results) -> str:
-    return f"{'Are' if results.others else 'Is'} {in_words(results.others, 'and')} gone"
+    return f"{'Are' if results.others else 'Is'} {results.sought} gone"
 
 
 def _what_is_left(found: Certificate, raw: Certificate | None, removed: str) -> tuple[State, str]:
