@@ -1,5 +1,7 @@
 """Sites, scanners and other columns as confounds: coded alike for everybody, or refused."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,8 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from stillome.confounds import MIN_AT_LEVEL, ConfoundCoding
-from stillome.exceptions import ConfoundsError, FileError
+from stillome.exceptions import ConfoundsError, FileError, MissingConfoundError
+from stillome.validation import check_confounds
 
 LEVELS = ["Aachen", "Bonn", "s=3", "ø"]
 
@@ -152,3 +155,26 @@ def test_long_numbers_that_are_names_stay_apart():
 def test_a_coding_that_cannot_be_read_says_so(change, says):
     with pytest.raises(FileError, match=says):
         ConfoundCoding.from_json(None if change is None else SITES.to_json() | change)
+
+
+def test_a_missing_confound_is_named_and_nothing_else_is():
+    coding = ConfoundCoding(
+        ("rms_mm",), {"snr": 20.0}, {"site": ("A", "B", "C"), "coil": ("x", "y")}
+    )
+    for column, name in enumerate(["rms_mm", "snr", "site", "site", "coil"]):
+        values = np.zeros((2, 5))
+        values[1, column] = np.nan
+        said = rf"^'{name}' of subject 'b' is missing\. Fill it in"
+        with pytest.raises(ConfoundsError, match=said), coding.naming(["a", "b"]):
+            check_confounds(values)
+        said = f"^age: nan at subject 1, column {column}"
+        with pytest.raises(ConfoundsError, match=said), coding.naming(["a", "b"]):
+            check_confounds(values, name="age")
+
+
+def test_where_a_confound_is_missing_is_told_in_copies_too():
+    with pytest.raises(MissingConfoundError) as caught:
+        check_confounds([[0.1, 1], [np.nan, 0]])
+    again = copy.copy(caught.value)
+    assert str(again) == str(caught.value)
+    assert (again.argument, again.row, again.column) == ("confounds", 1, 0)

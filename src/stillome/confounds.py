@@ -1,6 +1,7 @@
 """Confounds of every kind as numbers: motion as it is, sites and scanners a column per level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -8,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, FileError
+from stillome.exceptions import ConfoundsError, FileError, MissingConfoundError
 
 FORMAT_VERSION = 1
+INFERRED = "Fill it in, leave out the subject, or fit inv-vae, which infers it."
 MIN_AT_LEVEL = 10  # fewer subjects do not tell what a site does; folds may leave it out entirely
 
 
@@ -167,6 +169,32 @@ class ConfoundCoding:
         """
         row = self.decode(np.atleast_2d(reference)).iloc[0]
         return {str(name): _label(value) for name, value in row.items()}
+
+    @contextmanager
+    def naming(self, subject_ids: Sequence[str], advice: str = INFERRED) -> Iterator[None]:
+        """Have a missing confound of these subjects complained of by name, not by position.
+
+        Examples
+        --------
+        >>> from stillome.validation import check_confounds
+        >>> coding = ConfoundCoding(("rms_mm",), levels={"site": ("A", "B")})
+        >>> with coding.naming(["sub-1", "sub-2"], "Fill it in."):
+        ...     _ = check_confounds([[0.1, 0], [0.2, np.nan]])
+        Traceback (most recent call last):
+        stillome.exceptions.ConfoundsError: 'site' of subject 'sub-2' is missing. Fill it in.
+        """
+        try:
+            yield
+        except MissingConfoundError as error:
+            if not error.argument.startswith(
+                "confounds"
+            ):  # covariates, say, have names of their own
+                raise
+            dummies = (name for name, levels in self.levels.items() for _ in levels[1:])
+            name = [*self.motion, *self.numbers, *dummies][error.column]
+            raise ConfoundsError(
+                f"{name!r} of subject {subject_ids[error.row]!r} is missing. {advice}"
+            ) from error
 
     def to_json(self) -> dict[str, Any]:
         """Return the coding as plain values."""

@@ -16,6 +16,14 @@ class ConfoundsError(InputError):
     """Motion (or another confound) is missing, constant, or does not match the subjects."""
 
 
+class MissingConfoundError(ConfoundsError):
+    """A value of a subject is missing where it is needed: in which argument, row and column."""
+
+    def __init__(self, message: str, argument: str = "", row: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.argument, self.row, self.column = argument, row, column
+
+
 class FileError(StillomeError):
     """A file or folder cannot be read as what it should be, or would be overwritten."""
 

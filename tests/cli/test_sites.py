@@ -12,11 +12,13 @@ from moving_people import MovingPeople
 from small_study import small_cohort, write_derivatives
 from stillome import read_cohort
 from stillome.cli import main
+from stillome.confounds import ConfoundCoding
 from stillome.edges import edges_to_matrices
 from stillome.exceptions import StillomeWarning
 from stillome.io import read_connectomes, read_table
 from stillome.io.cohort_files import write_cohort
-from stillome.models.fitted import load_fitted
+from stillome.models import make_method
+from stillome.models.fitted import FittedModel, load_fitted, save_fitted
 from stillome.pipeline import open_run, run_pipeline
 from stillome.pipeline.settings import RunSettings
 from stillome.report.methods_text import methods_paragraph
@@ -166,6 +168,39 @@ def test_mistakes_are_one_sentence(words, says, model, place, tmp_path, capsys):
     assert main([*given, "--out", str(out)]) == 2
     assert says in capsys.readouterr().err
     assert not out.exists()
+
+
+WITHOUT_SITE = "'site' of subject '004' is missing. Fill it in, "
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "--method=sog"],
+        ["run", "--method=combat", "--baseline=none", "--no-report"],
+        ["compare", "--method=edgewise"],
+    ],
+)
+def test_who_has_no_site_is_named(words, place, tmp_path, capsys):
+    given = [*words, *study(place), *traits(place), "--trait=reading"]
+    assert main([*given, "--confound=rms_mm", "--confound=site", "--out", f"{tmp_path}/out"]) == 2
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith(WITHOUT_SITE)
+    assert ("or fit inv-vae" in said) == (words[0] != "compare")  # which refuses in any case
+
+
+@pytest.mark.parametrize("verb", ["adjust", "transform", "predict"])
+def test_who_has_no_site_is_named_among_new_subjects(verb, place, cohorts, tmp_path, capsys):
+    known = cohorts[0].select(np.arange(5, N))
+    coding = ConfoundCoding.fit(known.motion[["rms_mm"]], known.traits[["site"]])
+    model = make_method("edgewise", n_components=2)
+    confounds = coding.encode(known.motion, known.traits)
+    model.fit(known.connectomes, known.traits["reading"], confounds=confounds)
+    save_fitted(FittedModel(model, coding, traits=("reading",)), tmp_path / "model")
+    out = ["--out", f"{tmp_path}/out.tsv"]
+    assert main([verb, f"{tmp_path}/model", *study(place), *traits(place), *out]) == 2
+    *_, said = capsys.readouterr().err.splitlines()
+    assert said.startswith(WITHOUT_SITE)
 
 
 def test_numbers_that_may_be_names_are_asked_about(place, tmp_path, capsys):

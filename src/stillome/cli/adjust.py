@@ -108,9 +108,11 @@ def adjust(
         )
         read = read_new_subjects(fitted, files)
         step("Adjusting")
-        answer = fitted.model.adjust(
-            read.cohort.connectomes, confounds=confounds_of(fitted, read), reference=level, **asked
-        )
+        confounds = confounds_of(fitted, read)
+        with fitted.coding.naming(read.cohort.subject_ids):
+            answer = fitted.model.adjust(
+                read.cohort.connectomes, confounds=confounds, reference=level, **asked
+            )
         step("Writing")
         _write(out, fitted, read, _parts(answer, draws), form.value, seed, overwrite)
     print(out if quiet else f"{read.cohort.n_subjects} subjects adjusted in {out}")

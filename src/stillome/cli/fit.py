@@ -165,7 +165,8 @@ def fit_subjects(
     if "callback" in takes:
         epochs = takes["max_epochs"]
         model.set_params(callback=lambda record: step.progress(record.epoch, epochs))
-    model.fit(cohort.connectomes, y, **arguments)
+    with coding.naming(cohort.subject_ids):
+        model.fit(cohort.connectomes, y, **arguments)
     assert isinstance(model, Storable)  # every method in METHODS is
     return FittedModel(
         model,

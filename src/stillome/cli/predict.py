@@ -76,9 +76,9 @@ def predict(
         )
         read = read_new_subjects(fitted, files)
         step("Predicting")
-        predicted = fitted.model.predict(
-            read.cohort.connectomes, confounds=confounds_of(fitted, read)
-        )
+        confounds = confounds_of(fitted, read)
+        with fitted.coding.naming(read.cohort.subject_ids):
+            predicted = fitted.model.predict(read.cohort.connectomes, confounds=confounds)
     values = np.reshape(predicted, (len(predicted), -1))
     write_described_table(
         out,

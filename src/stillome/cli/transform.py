@@ -72,9 +72,9 @@ def transform(
         )
         read = read_new_subjects(fitted, files)
         step("Transforming")
-        latents = fitted.model.transform(
-            read.cohort.connectomes, confounds=confounds_of(fitted, read)
-        )
+        confounds = confounds_of(fitted, read)
+        with fitted.coding.naming(read.cohort.subject_ids):
+            latents = fitted.model.transform(read.cohort.connectomes, confounds=confounds)
     names = [f"z_{k + 1}" for k in range(latents.shape[1])]
     write_described_table(
         out,

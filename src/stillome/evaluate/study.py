@@ -76,7 +76,8 @@ def _confounds(
     names = () if others and not motion else _names(motion, cohort.motion, "motion")
     coding = ConfoundCoding.fit(cohort.motion[list(names)], cohort.traits[others])
     coded = coding.encode(cohort.motion, cohort.traits)
-    return check_confounds(coded, name=f"confounds {[*coding.names]}")
+    with coding.naming(cohort.subject_ids, "Fill it in, or leave out the subject."):
+        return check_confounds(coded, name=f"confounds {[*coding.names]}")
 
 
 def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def fit_method(
         y = work.cohort.traits[list(work.settings.trait)].to_numpy(np.float64, na_value=np.nan)
         y = y[chosen]
     X = work.cohort.connectomes[chosen]
-    return method.fit(X, y, confounds=work.confounds[chosen], **more)
+    with work.coding.naming([work.cohort.subject_ids[i] for i in chosen]):
+        return method.fit(X, y, confounds=work.confounds[chosen], **more)
 
 
 def fit_step(work: Work) -> None:

@@ -89,7 +89,9 @@ def apply_to_participants(
         place = traits or find_participants(connectomes)
         others = read_traits(place, columns=fitted.coding.others, session=session)
         others = others.reindex(list(data.subject_ids))
-    applied = _apply(fitted, data, fitted.confounds_of(known, others), reference)
+    confounds = fitted.confounds_of(known, others)
+    with fitted.coding.naming(data.subject_ids):
+        applied = _apply(fitted, data, confounds, reference)
     for i, folder in enumerate(folders):
         _write(folder, fitted, data, applied, i, overwrite)
         progress(i + 1, len(folders))

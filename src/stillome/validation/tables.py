@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, InputError
+from stillome.exceptions import ConfoundsError, InputError, MissingConfoundError
 from stillome.validation.numbers import as_floats
 
 
@@ -61,10 +61,13 @@ def check_confounds(
         )
     if np.isinf(array).any() or (not allow_missing and np.isnan(array).any()):
         row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ConfoundsError(
+        message = (
             f"{name}: {array[row, column]} at subject {row}, column {column}; "
             "fill in the value or leave out the subject."
         )
+        if np.isnan(array[row, column]):
+            raise MissingConfoundError(message, name, int(row), int(column))
+        raise ConfoundsError(message)
     if not allow_constant:
         _check_not_constant(array, name)
     return array
