@@ -23,7 +23,7 @@ from stillome.pipeline import open_run, run_pipeline
 from stillome.pipeline.settings import RunSettings
 from stillome.report.methods_text import methods_paragraph
 from stillome.report.results import read_results
-from stillome.report.sections import data_facts
+from stillome.report.sections import data_facts, provenance
 from stillome.report.verdict import judge
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
@@ -151,6 +151,8 @@ MISTAKES = [
     (["fit", "{study}", "{traits}", "--confound", "sex", "--keep", "sex"], "removed and kept"),
     (["compare", "{study}", "{traits}", "--trait=reading", "--confound=reading"], "and predicted"),
     (["run", "{study}", "{traits}", "--confound", "site", "--group", "site"], "and held together"),
+    (["run", "{study}", "{traits}", "--confound=site", "--reference=site=Celle"], "Bonn, Aachen"),
+    (["run", "{study}", "{traits}", "--confound=site", "--reference=age=9"], "with rms_mm, site"),
 ]
 
 
@@ -229,7 +231,7 @@ def test_methods_are_compared_without_sites(place, tmp_path):
 def test_the_bids_app_finds_the_column_in_participants_tsv(tmp_path, capsys):
     connectomes, eddy = write_derivatives(tmp_path)
     words = ["bids", str(connectomes), f"{tmp_path}/out"]
-    more = ["--motion", str(eddy), "--quiet"]
+    more = ["--motion", str(eddy), "--reference=sex=m", "--quiet"]
     fit = ["--confound=sex", "--method=edgewise", "--baseline=none", "--no-report", "--n-procs=1"]
     assert main([*words, "group", *more, *fit]) == 0
     assert load_fitted(tmp_path / "out" / "model").confounds == ("rms_mm", "sex=m")
@@ -243,6 +245,24 @@ def test_the_bids_app_finds_the_column_in_participants_tsv(tmp_path, capsys):
     (connectomes / "participants.tsv").unlink()
     assert main([*words, *one, "--overwrite"]) == 2
     assert "no participants.tsv" in capsys.readouterr().err
+
+
+def test_a_run_is_adjusted_to_what_is_named(place, tmp_path):
+    words = ["run", *study(place), *traits(place), "--confound=rms_mm", "--confound=sex"]
+    words += ["--method=edgewise", "--baseline=none", "--no-report", "--quiet", "--jobs=1"]
+    words += ["--reference=rms_mm=0.2", "--reference=sex=m", "--out", f"{tmp_path}/out"]
+    words += [f"--subject={i:03}" for i in range(32)]
+    assert main(words) == 0
+    work = open_run(tmp_path / "out")
+    assert work.coding.levels == {"sex": ("f", "m")}
+    asked = {"confounds": work.confounds, "reference": [0.2, 1]}
+    assert_array_equal(work.adjusted, work.model.adjust(work.cohort.connectomes, **asked))
+    results = read_results(tmp_path / "out")
+    assert data_facts(results)["Removed"] == "rms (mm) and sex (adjusted to m)"
+    assert provenance(results)["facts"]["Reference motion"] == "0.2"
+    assert "(reference: 0.2)" in methods_paragraph(results)
+    assert "--reference rms_mm=0.2 --reference sex=m" in results.run["command"]
+    assert main([*words, "--resume"]) == 0
 
 
 def test_a_run_with_sites_speaks_of_them_and_shows_motion_only(place, tmp_path):

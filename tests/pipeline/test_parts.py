@@ -28,7 +28,7 @@ NAMES = st.text("abc _'$", min_size=1, max_size=5).map(lambda text: "x" + text)
         motion=st.lists(NAMES, min_size=1, max_size=2),
         confounds=st.lists(NAMES, max_size=2),
         baselines=st.sampled_from([(), ("edgewise",), ("sog", "combat")]),
-        reference=st.sampled_from([(0.0,), (0.25, 1.0)]),
+        reference=st.sampled_from([(0.0,), (0.25, 1.0), ("rms_mm=0.1", "site=B")]),
         seed=st.integers(0, 99),
         atlas=st.none() | NAMES,
         subjects=st.lists(NAMES, max_size=2),

@@ -1,7 +1,6 @@
 """`stillome adjust`: connectomes as they would be had everybody lain as still as asked."""
 
 import inspect
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,6 +81,7 @@ def adjust(
     """
     from stillome.io.writers import DESCRIPTION
     from stillome.models.fitted import load_fitted
+    from stillome.models.reference import read_reference
     from stillome.persistence import check_replaceable
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
@@ -90,7 +90,7 @@ def adjust(
     asked = {name: value for name, value in arguments.items() if value is not None}
     for name in asked.keys() - inspect.signature(fitted.model.adjust).parameters:
         raise InputError(f"{type(fitted.model).__name__} has no {name}: its answer is one number.")
-    level = read_reference(fitted, reference or ())
+    level = read_reference(fitted.coding, reference or ())
     with steps(3, quiet=quiet) as step:
         step("Reading")
         files = Files(
@@ -116,67 +116,6 @@ def adjust(
         step("Writing")
         _write(out, fitted, read, _parts(answer, draws), form.value, seed, overwrite)
     print(out if quiet else f"{read.cohort.n_subjects} subjects adjusted in {out}")
-
-
-def read_reference(fitted: "FittedModel", words: Sequence[str]) -> list[float]:
-    """Return the reference of every confound: those named, and 0 for the others.
-
-    Raises
-    ------
-    InputError
-        If a word is no number, names no confound, or leaves open which confound it is for.
-    """
-    coding = fitted.coding
-    names = [*coding.motion, *coding.others]
-    if words and all("=" not in word for word in words):
-        if len(words) == 1 and float_of(words[0]) == 0:
-            return [0.0] * len(coding.names)
-        if len(words) != len(names):
-            raise InputError(
-                f"--reference: {len(words)} value(s) for the confounds {', '.join(names)}. "
-                f"Say which, as in --reference {names[0]}={words[0]}."
-                if names
-                else "--reference: the model knows no motion. Leave it out."
-            )
-        words = [f"{name}={word}" for name, word in zip(names, words, strict=True)]
-    given: dict[str, float | str] = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if name not in names:
-            raise InputError(
-                f"--reference {word}: the model was fitted with {', '.join(names)}. Name one."
-            )
-        given[name] = (
-            level_of(value, coding.levels[name]) if name in coding.levels else float_of(value)
-        )
-    return coding.reference(given).tolist()
-
-
-def level_of(word: str, levels: Sequence[str]) -> str:
-    """Return one of the levels, which the message lists.
-
-    Examples
-    --------
-    >>> level_of("B", ["A", "B"])
-    'B'
-    """
-    if word not in levels:
-        raise InputError(f"--reference: {word!r} is not among {', '.join(levels)}.")
-    return word
-
-
-def float_of(word: str) -> float:
-    """Read one number.
-
-    Examples
-    --------
-    >>> float_of("0.1")
-    0.1
-    """
-    try:
-        return float(word)
-    except ValueError as error:
-        raise InputError(f"--reference: {word!r} is not a number.") from error
 
 
 def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":

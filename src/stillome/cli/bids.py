@@ -20,6 +20,7 @@ from stillome.cli.run import (
     Verbose,
     baselines_of,
     perform,
+    reference_of,
 )
 from stillome.exceptions import FileError
 
@@ -57,7 +58,7 @@ def bids(
     group: Group = None,
     method: Method = "inv-vae",
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
-    reference: Reference = [0.0],  # noqa: B006
+    reference: Reference = ["0"],  # noqa: B006
     seed: Seed = 0,
     atlas: Atlas = None,
     measure: Measure = None,
@@ -94,7 +95,7 @@ def bids(
                 motion=motion,
                 traits=participants,
                 participants=ids,
-                reference=reference,
+                reference=reference_of(reference),
                 overwrite=overwrite,
                 progress=step.progress,
                 labels=labels,
@@ -122,7 +123,7 @@ def bids(
         group=group,
         method=method,
         baselines=baselines_of(baseline),
-        reference=tuple(reference),
+        reference=reference_of(reference),
         seed=seed,
         labels=labels,
         atlas=atlas,

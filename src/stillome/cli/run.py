@@ -46,7 +46,8 @@ Baseline = Annotated[
     list[str], typer.Option(help="A method to compare with; repeat for several, or none.")
 ]
 Reference = Annotated[
-    list[float], typer.Option(help="The motion to adjust to, one for each confound.")
+    list[str],
+    typer.Option(help="What to adjust to: 0.1, one for each measure of motion, or site=B."),
 ]
 Weight = Annotated[
     str | None,
@@ -77,7 +78,7 @@ def run(
     group: Group = None,
     method: Method = "inv-vae",
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
-    reference: Reference = [0.0],  # noqa: B006
+    reference: Reference = ["0"],  # noqa: B006
     invariance_weight: Weight = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
@@ -118,7 +119,7 @@ def run(
         group=group,
         method=method,
         baselines=baselines_of(baseline),
-        reference=tuple(reference),
+        reference=reference_of(reference),
         invariance_weight=weight_of(invariance_weight),
         seed=seed,
         form=form.value,
@@ -197,6 +198,19 @@ def baselines_of(names: list[str]) -> tuple[str, ...]:
     ((), ('edgewise', 'sog'))
     """
     return () if names == ["none"] else tuple(names)
+
+
+def reference_of(words: list[str]) -> tuple[float | str, ...]:
+    """Return what to adjust to: numbers for motion, or words that name a confound.
+
+    Examples
+    --------
+    >>> reference_of(["0.1"]), reference_of(["site=B"])
+    ((0.1,), ('site=B',))
+    """
+    from stillome.models.reference import float_of
+
+    return tuple(word if "=" in word else float_of(word) for word in words)
 
 
 def weight_of(word: str | None) -> float | str | None:

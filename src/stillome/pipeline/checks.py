@@ -7,6 +7,7 @@ import pandas as pd
 
 from stillome.cohort import Cohort
 from stillome.exceptions import InputError
+from stillome.models.reference import reference_of_run
 from stillome.pipeline.confounds import Removed
 from stillome.pipeline.settings import RunSettings
 
@@ -21,7 +22,6 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
     ------
     InputError
     """
-    n_confounds = len(settings.confounds)
     removed = Removed(settings.confounds, settings.other_confounds)
     coding = removed.coding(cohort.motion, cohort.traits)
     confounds = coding.encode(cohort.motion, cohort.traits).to_numpy()
@@ -31,13 +31,7 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         raise InputError(
             f"{subjects} connectome, motion and traits; a run needs at least {MIN_SUBJECTS}."
         )
-    if len(settings.reference) not in (1, n_confounds) or (
-        len(settings.reference) < n_confounds and settings.reference != (0.0,)
-    ):
-        raise InputError(
-            f"reference: {len(settings.reference)} value(s) for {n_confounds} confounds "
-            f"({', '.join(settings.confounds)}). Give one each."
-        )
+    reference_of_run(coding, settings.reference)
     for name in (*settings.trait, *settings.keep):
         _check_trait(cohort.traits[name], kept=name in settings.keep)
     if settings.group is not None:

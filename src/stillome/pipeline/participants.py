@@ -18,6 +18,7 @@ from stillome.io.record import ConnectomeData
 from stillome.io.tables import read_traits
 from stillome.io.writers import write_connectomes, write_described_table
 from stillome.models.fitted import FittedModel, load_fitted
+from stillome.models.reference import reference_of_run
 from stillome.persistence import check_replaceable, written_aside
 from stillome.pipeline.work import Progress, say_nothing
 
@@ -37,7 +38,7 @@ def apply_to_participants(
     motion: Sequence[str] | None = None,
     traits: str | os.PathLike[str] | None = None,
     participants: Sequence[str] = (),
-    reference: Sequence[float] = (0.0,),
+    reference: Sequence[float | str] = (0.0,),
     overwrite: bool = False,
     progress: Progress = say_nothing,
     **reading: Any,
@@ -59,8 +60,8 @@ def apply_to_participants(
         in or above `connectomes`.
     participants : sequence of str
         Ids of those wanted; by default everybody.
-    reference : sequence of float
-        The motion to adjust to.
+    reference : sequence of float or str
+        What to adjust to, as for `RunSettings`.
     overwrite : bool, default=False
         Whether earlier results of the same participants may be replaced.
     progress : callable
@@ -127,13 +128,11 @@ def _apply(
     fitted: FittedModel,
     data: ConnectomeData,
     confounds: NDArray[np.float64] | None,
-    reference: Sequence[float],
+    reference: Sequence[float | str],
 ) -> Applied:
     order = fitted.order_of(list(data.regions["name"]))
     X = np.asarray(data.connectomes)[:, order][:, :, order]
-    level = None
-    if list(reference) != [0.0]:
-        level = [*reference, *[0.0] * (len(fitted.confounds) - len(fitted.coding.motion))]
+    level = reference_of_run(fitted.coding, reference)
     adjusted = fitted.model.adjust(X, confounds=confounds, reference=level)
     back = np.argsort(order)
     predicted = None

@@ -49,8 +49,9 @@ class RunSettings:
         A name in `METHODS`.
     baselines : tuple of str
         Methods to compare it with.
-    reference : tuple of float
-        The motion to adjust to, one value for each confound in its unit; 0 stands for all.
+    reference : tuple of float or str
+        The motion to adjust to, one value for each measure in its unit; 0 stands for all. Or
+        words that name confounds: "rms_mm=0.1", "site=B".
     invariance_weight : float or "auto", optional
         As for `InvVAE`; by default the method's own.
     seed : int
@@ -87,7 +88,7 @@ class RunSettings:
     group: str | None = None
     method: str = "inv-vae"
     baselines: tuple[str, ...] = ("edgewise",)
-    reference: tuple[float, ...] = (0.0,)
+    reference: tuple[float | str, ...] = (0.0,)
     invariance_weight: float | str | None = None
     seed: int = 0
     form: str = "relmat"
@@ -135,7 +136,8 @@ class RunSettings:
     def _check_numbers(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"seed={self.seed!r}; expected a whole number of at least 0.")
-        if not self.reference or not np.isfinite(self.reference).all():
+        numbers = [one for one in self.reference if not isinstance(one, str)]
+        if not self.reference or not np.isfinite(numbers).all():
             raise InputError(f"reference={self.reference!r}; expected finite numbers.")
         weight = self.invariance_weight
         known = weight is None or weight == "auto"

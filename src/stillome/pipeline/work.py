@@ -17,6 +17,7 @@ from stillome.exceptions import FileError
 from stillome.models.base import ConnectomeMethod
 from stillome.models.fitted import FittedModel, load_fitted
 from stillome.models.methods import METHODS
+from stillome.models.reference import reference_of_run
 from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
 from stillome.pipeline.confounds import Removed
 from stillome.pipeline.settings import RunSettings, from_json
@@ -111,10 +112,8 @@ class Work:
 
     @cached_property
     def reference(self) -> NDArray[np.float64]:
-        """The confounds adjusted to, shape (C,); 0 for all but motion."""
-        level = np.zeros(len(self.coding.names))
-        level[: len(self.settings.confounds)] = self.settings.reference
-        return level
+        """The confounds adjusted to, shape (C,)."""
+        return np.array(reference_of_run(self.coding, self.settings.reference))
 
     @cached_property
     def truth(self) -> NDArray[Any] | None:

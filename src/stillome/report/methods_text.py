@@ -70,8 +70,7 @@ def _data(results: Results) -> str:
 
 def _adjusting(results: Results) -> str:
     names = [measure_label(name) for name in results.settings["confounds"]]
-    levels = results.settings.get("reference") or []
-    at = f" (reference: {listed([f'{float(level):g}' for level in levels])})" if levels else ""
+    at = f" (reference: {listed(results.reference)})" if results.reference else ""
     keep = results.settings.get("keep") or []
     kept = f", keeping what goes with {listed([str(name) for name in keep])}" if keep else ""
     how = _HOW.get(results.method, f"Motion was removed with {method_name(results.method)}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stillome.cohort import Cohort
 from stillome.confounds import ConfoundCoding, in_words
 from stillome.exceptions import FileError
+from stillome.models.reference import reference_of_run
 from stillome.persistence import read_array, read_json
 from stillome.report.tables import ID, read_run_table
 
@@ -117,9 +118,23 @@ class Results:
     @property
     def others_said(self) -> list[str]:
         """The same with what was adjusted to: "site (adjusted to A)"."""
-        coding = ConfoundCoding.fit(pd.DataFrame(), self.cohort.traits[self.others])
-        levels = coding.said(np.zeros(len(coding.names)))
+        levels = self._levels()
         return [f"{name} (adjusted to {levels[name]})" for name in self.others]
+
+    @property
+    def reference(self) -> list[str]:
+        """The motion adjusted to, in words; one for each measure, or 0 for all."""
+        given = self.settings.get("reference") or []
+        if any(isinstance(one, str) for one in given):
+            levels = self._levels()
+            return [levels[name] for name in self.settings["confounds"]]
+        return [f"{float(level):g}" for level in given]
+
+    def _levels(self) -> dict[str, str]:
+        """Say what every confound was adjusted to."""
+        motion = self.cohort.motion[self.settings["confounds"]]
+        coding = ConfoundCoding.fit(motion, self.cohort.traits[self.others])
+        return coding.said(reference_of_run(coding, self.settings.get("reference") or [0.0]))
 
     @property
     def removed(self) -> str:

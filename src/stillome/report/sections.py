@@ -150,9 +150,7 @@ def provenance(results: Results) -> dict[str, Any]:
     facts = {
         "Method": results.method,
         "Compared with": listed(results.baselines),
-        "Reference motion": listed(
-            [f"{float(v):g}" for v in results.settings.get("reference") or []]
-        ),
+        "Reference motion": listed(results.reference),
         "Seed": str(results.settings.get("seed")),
         "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "Results": f"run.json, certificates.tsv, subjects.tsv and others in {results.folder.name}/",
