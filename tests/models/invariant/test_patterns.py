@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.edges import edge_indices
-from stillome.models.invariant.patterns import leading_patterns, low_rank_pattern
+from stillome.models.invariant.patterns import low_rank_pattern
 
 V = 50
 ROWS, COLUMNS = edge_indices(V)
@@ -55,20 +55,3 @@ def test_the_unit_of_the_values_does_not_matter():
     ones = np.ones(len(ROWS))
     small = low_rank_pattern(1e-3 * values, 1e-6 * ones, V)
     assert_allclose(1e3 * small, low_rank_pattern(values, ones, V), rtol=1e-8, atol=1e-10)
-
-
-def test_leading_patterns_know_what_lies_near_what():
-    rng = np.random.default_rng(6)
-    places = rng.uniform(-1, 1, (V, 3))
-    squared = ((places[ROWS] - places[COLUMNS]) ** 2).sum(axis=1)
-    hubs = rng.standard_normal(V)
-    strength = -squared + hubs[ROWS] + hubs[COLUMNS] + 0.3 * rng.standard_normal(len(ROWS))
-    found = leading_patterns(strength, V, 3)
-    # Apart from hubs, a squared distance is a product of places in each of three dimensions.
-    design = np.column_stack([found, np.eye(V)[ROWS] + np.eye(V)[COLUMNS]])
-    rest = squared - design @ np.linalg.lstsq(design, squared, rcond=None)[0]
-    assert rest.var() < 0.05 * squared.var()
-
-
-def test_no_patterns_are_none():
-    assert leading_patterns(np.ones(len(ROWS)), V, 0).shape == (len(ROWS), 0)

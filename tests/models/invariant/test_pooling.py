@@ -124,24 +124,6 @@ def test_lengths_help_where_motion_acts_by_length():
     assert error(with_lengths.effects, truth) < 0.8 * error(without.effects, truth)
 
 
-def test_the_mean_connectome_stands_in_for_lengths_not_given():
-    rng, n_regions = np.random.default_rng(7), 60
-    rows, columns = edge_indices(n_regions)
-    places = rng.uniform(-1, 1, (n_regions, 3))
-    distances = np.linalg.norm(places[rows] - places[columns], axis=1)
-    log_means = 3 - 2 * distances + rng.standard_normal(len(rows))
-    truth, variances = -0.2 * distances, np.full(len(rows), 0.15**2)
-    estimates = truth + np.sqrt(variances) * rng.standard_normal(len(rows))
-    nobody = IndividualDifferences(np.zeros((len(rows), 0)), np.zeros((1, 0)))
-    given = EdgeDesign.from_edges(log_means, None, n_regions)
-    bare = EdgeDesign(given.features[:, :3], n_regions)
-    near, far = (
-        error(pool_effects(estimates, variances, design, nobody, N).effects, truth)
-        for design in (given, bare)
-    )
-    assert near < 0.8 * far
-
-
 def test_individual_differences_are_found_with_their_size():
     rng = np.random.default_rng(4)
     people, loadings = rng.standard_normal((N, 3)), rng.normal(0, 0.3, (E, 3))

@@ -60,41 +60,6 @@ def low_rank_pattern(values: Floats, variances: Floats, n_regions: int) -> Float
     return np.asarray(table[rows, columns])
 
 
-def leading_patterns(values: Floats, n_regions: int, n_patterns: int) -> Floats:
-    """Return the strongest patterns of rank one in values per edge, shape (E, n_patterns).
-
-    What the two regions of an edge add to it is left out, and the diagonal, which is not known,
-    is filled in from the patterns themselves. Each has mean square about 1.
-
-    Parameters
-    ----------
-    values : array of shape (E,)
-    n_regions : int
-        V.
-    n_patterns : int
-
-    Examples
-    --------
-    >>> place = np.random.default_rng(0).standard_normal(30)
-    >>> rows, columns = edge_indices(30)
-    >>> found = leading_patterns(place[rows] * place[columns], 30, 1)[:, 0]
-    >>> bool(np.corrcoef(found, place[rows] * place[columns])[0, 1] > 0.9)
-    True
-    """
-    rows, columns = edge_indices(n_regions)
-    members = np.zeros((len(rows), n_regions))
-    members[np.arange(len(rows)), rows] = members[np.arange(len(rows)), columns] = 1
-    rest = values - members @ np.linalg.lstsq(members, values, rcond=None)[0]
-    table = np.zeros((n_regions, n_regions))
-    table[rows, columns] = table[columns, rows] = rest
-    for _ in range(_ROUNDS):
-        eigenvalues, vectors = np.linalg.eigh(table)
-        strongest = np.argsort(-np.abs(eigenvalues))[:n_patterns]
-        kept = vectors[:, strongest]
-        np.fill_diagonal(table, (kept**2) @ eigenvalues[strongest])
-    return np.asarray(kept[rows] * kept[columns] * n_regions)
-
-
 def _shrunk(sizes: NDArray[Any]) -> NDArray[Any]:
     signal = np.abs(sizes) > 2 * _MARGIN
     return np.where(signal, np.sign(sizes) * np.sqrt(np.maximum(sizes**2 - 4, 0)), 0)

@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.edges import edge_indices
-from stillome.models.invariant.patterns import leading_patterns, low_rank_pattern
+from stillome.models.invariant.patterns import low_rank_pattern
 from stillome.models.invariant.spectrum import leading_factors
 
 _ROUNDS = 12
 _TINY = 1e-9
 _MOST_FACTORS = 100
-_MOST_PATTERNS = 5
-_REGIONS_PER_PATTERN = 10
 _LEAST_OWN = 0.2  # share of an edge's variance that is its own, at least
 
 Floats = NDArray[np.float64]
@@ -38,10 +36,7 @@ class EdgeDesign:
 
     @classmethod
     def from_edges(cls, log_means: Floats, lengths: Floats | None, n_regions: int) -> "EdgeDesign":
-        """Describe edges by their strength and their length (both squared too).
-
-        Where lengths are not known, the mean connectome tells what lies near what: its leading
-        patterns over pairs of regions stand in for them.
+        """Describe edges by their strength and, where known, their length (both squared too).
 
         Parameters
         ----------
@@ -61,9 +56,6 @@ class EdgeDesign:
                 # An edge of unknown length is taken to be of average length.
                 standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
-        if known_lengths is None:
-            n_patterns = min(_MOST_PATTERNS, n_regions // _REGIONS_PER_PATTERN)
-            columns += [*leading_patterns(log_means, n_regions, n_patterns).T]
         return cls(np.column_stack(columns), n_regions)
 
     def with_individual(self, loadings: Floats) -> Floats:
