@@ -186,9 +186,8 @@ class ConfoundCoding:
         try:
             yield
         except MissingConfoundError as error:
-            if not error.argument.startswith(
-                "confounds"
-            ):  # covariates, say, have names of their own
+            # Covariates, say, have names of their own.
+            if not error.argument.startswith("confounds"):
                 raise
             dummies = (name for name, levels in self.levels.items() for _ in levels[1:])
             name = [*self.motion, *self.numbers, *dummies][error.column]
