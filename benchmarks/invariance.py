@@ -238,9 +238,9 @@ def learning_curve(regime: str, seeds: int, sizes: tuple[int, ...] = CURVE) -> p
             model = InvVAE(lengths=simulated.cohort.lengths)
             model.fit(X[:n_train], confounds=motion[:n_train])
             for n_unseen in UNSEEN:
-                seen, moved = X[-n_unseen:], motion[-n_unseen:]
-                z = probe_scores(model.transform(seen, confounds=moved), moved)
-                a = probe_scores(model.adjust(seen, confounds=moved), moved, kind="counts")
+                unseen, moved = X[-n_unseen:], motion[-n_unseen:]
+                z = probe_scores(model.transform(unseen, confounds=moved), moved)
+                a = probe_scores(model.adjust(unseen, confounds=moved), moved, kind="counts")
                 row = {"n_unseen": n_unseen, "n_train": n_train}
                 rows.append(row | {"z": max(z.values()), "A* worst": max(a.values())})
     return pd.DataFrame(rows).groupby(["n_unseen", "n_train"]).agg(["mean", "min", "max"])
