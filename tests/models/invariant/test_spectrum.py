@@ -39,6 +39,11 @@ def test_dimensions_taken_out_before_do_not_count_as_noise():
     assert leading_factors(table, 5, n_lost=13).noise > 1.05 * leading_factors(table, 5).noise
 
 
+def test_a_table_that_has_lost_everything_has_no_signal():
+    spectrum = leading_factors(np.zeros((10, 45)), 3, n_lost=10)
+    assert spectrum.n_signal == 0 and np.isfinite(spectrum.noise)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_planted_factors_are_found(shape):
     strengths = (60.0, 40.0, 25.0)

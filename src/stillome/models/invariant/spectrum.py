@@ -83,7 +83,9 @@ def leading_factors(table: Array, n_factors: int, n_lost: int = 1) -> Spectrum:
     wide = n <= width
     gram = (table @ table.T if wide else table.T @ table).astype(np.float64) / max(n, width)
     values, vectors = np.linalg.eigh(gram)
-    positive = np.maximum(values[n_lost:] if wide else values, 0)
+    # With as many functions of motion as subjects nothing is left over to tell the noise by.
+    lost = min(n_lost, n - 1) if wide else 0
+    positive = np.maximum(values[lost:], 0)
     ratio = min(n, width) / max(n, width)
     # Nothing varies in a table of constants; its noise is only kept from being 0.
     noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
