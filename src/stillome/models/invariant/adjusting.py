@@ -63,7 +63,8 @@ def replay(
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
-        unsure = model.log_ratio_sd(motion, level)
+        # Who hardly moved is blurred as much as others: a blur that grows with motion tells it.
+        unsure = np.maximum(model.log_ratio_sd(motion, level), model.typical_log_ratio_sd(level))
         moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
         if edges.dtype.kind == "f":
             moved = moved.astype(edges.dtype)

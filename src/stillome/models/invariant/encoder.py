@@ -48,6 +48,9 @@ class Encoder:
         What of each unit still goes with each function of motion, beyond chance; taken out.
     common_scale : array of shape (P,)
         log spread of the input changes by this much with each function of motion, for all edges.
+    unit_scale : array of shape (P, K)
+        log spread of each unit changes by this much: where motion adds noise, clear units shrink
+        once the spread of the input has been made equal, and unclear ones grow.
     directions : array of shape (K, J)
         Directions of z along which people differ more, or less, the more they moved.
     scale_slopes : array of shape (P, J)
@@ -63,6 +66,7 @@ class Encoder:
     directions: Floats
     scale_slopes: Floats
     common_scale: Floats = field(default_factory=lambda: np.zeros(0))  # none in earlier versions
+    unit_scale: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # nor this
 
     def encode(self, values: Array, functions: Array) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
@@ -73,6 +77,7 @@ class Encoder:
         standard *= _bounded_exp(-log_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
         means -= functions @ self.association
+        means *= _bounded_exp(-functions[:, : len(self.unit_scale)] @ self.unit_scale)
         along = means @ self.directions
         # The directions are orthonormal once units have unit variance.
         change = along * (_bounded_exp(-functions @ self.scale_slopes) - 1)
@@ -149,6 +154,8 @@ def fit_encoder(
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
     scatter = motion.scatter(latent, around_motion=True)
+    unit_scale = _fit_unit_scale(scatter, motion.values, share)
+    scatter *= _bounded_exp(-motion.values @ unit_scale)
     directions, scale_slopes = _fit_scales(scatter, motion.values)
     left = latent - motion.values @ association
     association += _fit_association_along(directions, left, motion)
@@ -162,6 +169,7 @@ def fit_encoder(
         directions,
         scale_slopes,
         common_scale,
+        unit_scale,
     )
 
 
@@ -209,6 +217,24 @@ def _fit_common_scale(standard: Array, functions: Array) -> Floats:
     return np.asarray(slopes * np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12)))
 
 
+def _fit_unit_scale(latent: Floats, functions: Array, share: Floats) -> Floats:
+    """Find how the spread of units changes with motion, as a line in the share of signal they hold.
+
+    One unit's change is too small to be told from chance; the two numbers of the line are not.
+    """
+    active = share > 0
+    slopes = np.zeros((functions.shape[1], latent.shape[1]))
+    if active.sum() < 3:
+        return slopes
+    own, chance = _spread_slopes(latent[:, active], functions)
+    line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
+    common = own @ line
+    size = (common**2).sum(axis=1, keepdims=True)
+    common *= np.maximum(0, 1 - 2 * chance.mean() / np.maximum(size, 1e-12))
+    slopes[:, active] = common @ line.T
+    return slopes
+
+
 def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
     """Find directions along which the spread of z changes with motion, and by how much.
 
@@ -231,13 +257,19 @@ def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
         found = np.hstack([found, vectors[:, np.abs(values) > _SCALE_MARGIN * chance]])
     basis = np.linalg.qr(found)[0]
     along = units @ basis
-    log_square = np.log(along**2 + 1e-3 * along.var(axis=0))
-    log_square -= log_square.mean(axis=0)
-    slopes = functions.T.astype(np.float64) @ log_square / n / 2
-    slopes *= np.maximum(0, 1 - log_square.var(axis=0) / (4 * n) / np.maximum(slopes**2, 1e-12))
+    slopes, variances = _spread_slopes(along, functions)
+    slopes *= np.maximum(0, 1 - variances / np.maximum(slopes**2, 1e-12))
     directions = np.zeros((n_units, basis.shape[1]))
     directions[active] = basis / spread[active][:, None]
     return directions, slopes
+
+
+def _spread_slopes(table: Floats, functions: Array) -> tuple[Floats, Floats]:
+    """Regress the log spread of every column (n, K) on motion; slopes (P, K), variances (K,)."""
+    log_square = np.log(table**2 + 1e-3 * table.var(axis=0))
+    log_square -= log_square.mean(axis=0)
+    slopes = functions.T.astype(np.float64) @ log_square / len(table) / 2
+    return slopes, log_square.var(axis=0) / (4 * len(table))
 
 
 def _bounded_exp(log_scale: Array) -> Floats:

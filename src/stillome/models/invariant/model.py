@@ -136,6 +136,12 @@ class InvariantModel:
         difference = self.basis(confounds) - self.basis(reference[None])
         return np.sqrt(difference**2 @ self.effect.uncertainties**2)
 
+    def typical_log_ratio_sd(self, reference: Floats) -> Floats:
+        """Return the same for the training subjects, root mean square, (1, E)."""
+        # Over them the functions have mean 0 and variance 1.
+        squares = 1 + self.basis(reference[None]) ** 2
+        return np.sqrt(squares @ self.effect.uncertainties**2)
+
     def weighted(self, weight: float) -> Self:
         """Return the model with this share of what remains of motion in z taken out."""
         encoder = replace(
@@ -144,6 +150,7 @@ class InvariantModel:
             association=weight * self.encoder.association,
             scale_slopes=weight * self.encoder.scale_slopes,
             common_scale=weight * self.encoder.common_scale,
+            unit_scale=weight * self.encoder.unit_scale,
         )
         return replace(self, encoder=encoder)
 
