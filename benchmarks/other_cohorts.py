@@ -43,6 +43,7 @@ class Kind:
     weights: bool = False  # SIFT2-like: not whole numbers
     two_confounds: bool = False
     site: bool = False
+    uneven: bool = False  # motion hits some people harder, whatever their brains are like
 
 
 KINDS = {
@@ -58,6 +59,7 @@ KINDS = {
     "sift2": Kind(weights=True),
     "two confounds": Kind(two_confounds=True),
     "motion and site": Kind(site=True),
+    "uneven": Kind(uneven=True),
 }
 
 
@@ -89,6 +91,8 @@ def simulate(kind: Kind, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         site = rng.integers(0, 2, n).astype(float)
         confounds = np.column_stack([motion, site])
         effect += np.outer(site, 0.3 * rng.standard_normal(len(rows)))
+    if kind.uneven:
+        effect *= rng.lognormal(-0.08, 0.4, n)[:, None]
     noise = kind.noise * rng.standard_normal(people.shape)
     level = rng.random(people.shape)
     seen = _drawn(kind, base + people + effect, noise, level)

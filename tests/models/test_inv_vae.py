@@ -50,6 +50,18 @@ def test_weights_stay_weights_and_zeros_that_motion_did_not_make_stay(unit):
     assert adjusted.sum() > 1.05 * weights.sum()
 
 
+def test_who_hardly_moved_is_drawn_as_widely_as_others():
+    weights = 0.37 * DATA.X
+    model = InvVAE(8).fit(weights, confounds=DATA.motion)
+    nearly = np.full_like(DATA.motion[:20], 1e-6)
+    still = model.adjust(weights[:20], confounds=nearly, n_draws=30)
+    moved = model.adjust(weights[:20], confounds=DATA.motion[:20], n_draws=30)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        widths = [np.nanmedian(np.log(draws).std(axis=0)) for draws in (still, moved)]
+    # A width that told motion would be one more way to read it.
+    assert 0.5 < widths[0] / widths[1] <= 1.01
+
+
 def test_whole_numbers_given_to_a_model_of_weights_are_weights():
     weights = 0.001 * (DATA.X + 0.5)
     model = InvVAE(4).fit(weights, confounds=DATA.motion)

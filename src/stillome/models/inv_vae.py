@@ -253,7 +253,8 @@ class InvVAE(Storable):
         if method == "decode":
             if n_draws is not None or interval is not None:
                 raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
-            rates = np.exp(self.model_.law(latent, np.broadcast_to(level, motion.shape)).log_rates)
+            there = np.broadcast_to(level, motion.shape)
+            rates = np.exp(self.model_.law(latent, there, motion).log_rates)
             return shaped_like(rates / float(self.model_.unit), connectomes)
         seed = check_seed(self.random_state if random_state is None else random_state)
         n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)

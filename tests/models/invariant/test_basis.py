@@ -37,6 +37,18 @@ def test_the_first_function_is_the_confound_itself():
     assert_allclose(rest, 0, atol=1e-6)
 
 
+def test_every_function_belongs_to_a_confound():
+    site, levels = np.arange(200) % 2, np.arange(200) % 5
+    confounds = np.column_stack([site, skewed(), levels])
+    basis = MotionBasis.fit(confounds)
+    assert basis.confound_of.tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
+    for confound in range(3):
+        others = np.delete(basis(confounds), basis.confound_of == confound, axis=1)
+        design = np.column_stack([np.ones(200), others])
+        rest = confounds - design @ np.linalg.lstsq(design, confounds, rcond=None)[0]
+        assert rest[:, confound].std() > 0.5 * confounds[:, confound].std()
+
+
 @pytest.mark.parametrize("side", ["below", "above"])
 def test_straight_beyond_the_outermost_knots(side):
     confounds = skewed()

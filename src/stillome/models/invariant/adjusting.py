@@ -56,7 +56,7 @@ def replay(
     seed : list of int
     """
     here = model.law(latent, motion)
-    there = model.law(latent, np.broadcast_to(level, motion.shape))
+    there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
     positions = positions_in_step(edges, seed)
     if model.whole and is_whole(edges):
         moved = replay_counts(edges, here, there, positions, model.calibration)
@@ -85,7 +85,7 @@ def bounds(
     if not (model.whole and is_whole(edges)):
         raise InputError("interval: bounds are there for whole-number counts only; leave it out.")
     here = model.law(latent, motion)
-    there = model.law(latent, np.broadcast_to(level, motion.shape))
+    there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
     return count_interval(edges, here, there, model.log_ratio_sd(motion, level), interval)
 
 

@@ -65,6 +65,14 @@ class MotionBasis:
         """Number of basis functions, P."""
         return int(self.rotation.shape[1])
 
+    @property
+    def confound_of(self) -> NDArray[np.intp]:
+        """Which confound each function bends, shape (P,)."""
+        n_bends = (~np.isnan(self.hinges[:, :-1])).sum(axis=1)
+        n_bends = n_bends + np.where(np.isnan(self.knots).any(axis=1), 0, self.knots.shape[1] - 2)
+        every = np.repeat(np.arange(len(n_bends)), 1 + n_bends)
+        return np.asarray(every[self.rotation.any(axis=1)])
+
 
 class MotionFunctions(NamedTuple):
     """Functions of motion of the training subjects, and what slopes on them are estimated with.

@@ -1,6 +1,7 @@
 """What a person shows at any motion: a count decoder, fitted by likelihood.
 
-The decoder adds the person's part, ψ = z · loadings, to the log rate of every edge.
+The decoder adds the person's part, ψ = z · loadings, to the log rate of every edge, and lets motion
+hit some people harder than others.
 """
 
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from stillome.models.invariant.effect import (
     likely_dispersion,
     scaled_dispersion,
 )
+from stillome.models.invariant.susceptibility import RelativeResidual, as_felt
 
 _STEPS = 10
 _STEP_LENGTH = 0.9
 _LARGEST_STEP = 0.5
+_FIRST_SUSCEPTIBLE = 3  # loadings are roughly there by then
 
 Floats = NDArray[np.float64]
 Array = NDArray[np.floating[Any]]
@@ -28,17 +31,21 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Decoder:
-    """p(A | z, c): negative binomial with log rate ξ + m(c) + offset + z · loadings.
+    """p(A | z, c): negative binomial, log rate ξ + m(c) (1 + z · susceptibility) + z · loadings.
 
     Attributes
     ----------
     offset : array of shape (E,)
+        Added to ξ.
     loadings : array of shape (K, E)
     dispersion : array of shape (E,)
         Around the person's own rate.
     dispersion_slopes : array of shape (P,)
     grain : array of shape ()
         For weights: see `fit_spread`; 0 for counts.
+    susceptibility : array of shape (P, K)
+        How much harder each function of motion hits people per unit of z; m(c) is their sum, and
+        the functions of one confound have the same.
     """
 
     offset: Floats
@@ -46,33 +53,55 @@ class Decoder:
     dispersion: Floats
     dispersion_slopes: Floats
     grain: Floats = field(default_factory=lambda: np.zeros(()))
+    susceptibility: Floats = field(default_factory=lambda: np.zeros((1, 1)))  # earlier versions
 
     def log_rates(self, effect: MotionEffect, functions: Array, latent: Array) -> Array:
         """Return the log rate of every edge, shape (n, E)."""
         dtype = functions.dtype
         person = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
-        return np.clip(effect.log_rates(functions) + person, *LOG_RATE_RANGE)
+        moved = effect.log_rates(as_felt(functions, latent, self.susceptibility))
+        return np.clip(moved + person, *LOG_RATE_RANGE)
 
     def dispersions(self, functions: Array) -> Array:
         """Return the dispersion at this motion, shape (n, E)."""
         return scaled_dispersion(self.dispersion, self.dispersion_slopes, functions)
 
 
-def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: Floats) -> Decoder:
-    """Fit loadings by penalised likelihood, all edges at once.
+def fit_decoder(
+    counts: Array,
+    effect: MotionEffect,
+    functions: Array,
+    latent: Floats,
+    confound_of: NDArray[np.intp],
+) -> Decoder:
+    """Fit loadings by penalised likelihood, all edges at once, and whom motion hits harder.
 
+    Parameters
+    ----------
+    counts : array of shape (n, E)
+    effect : MotionEffect
+    functions : array of shape (n, P)
+    latent : array of shape (n, K)
+    confound_of : array of shape (P,)
+        Which confound each function belongs to.
+
+    Notes
+    -----
     The units of z are uncorrelated over the training subjects, so that a Newton step per unit and
     edge needs no matrix to be inverted.
     """
     z = latent.astype(counts.dtype)
-    fixed = effect.log_rates(functions)
+    susceptibility = np.zeros((functions.shape[1], latent.shape[1]))
     second_moment = np.maximum((latent**2).mean(axis=0), 1e-12)[:, None]
     loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
     offset = np.zeros(counts.shape[1], counts.dtype)
     dispersion = effect.dispersion.astype(counts.dtype)
     prior_variance = np.full((latent.shape[1], 1), 0.05**2)
+    confounds = confound_of == np.unique(confound_of)[:, None]
     for step in range(_STEPS + 1):
-        rates = np.exp(np.clip(fixed + offset + z @ loadings, *LOG_RATE_RANGE))
+        person = offset + z @ loadings
+        moved = effect.log_rates(as_felt(functions, latent, susceptibility))
+        rates = np.exp(np.clip(moved + person, *LOG_RATE_RANGE))
         if step in (3, 6, _STEPS):
             dispersion = fit_dispersion(counts, rates).astype(counts.dtype)
         if step == _STEPS:
@@ -80,6 +109,13 @@ def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: F
         shrink = 1 / (1 + rates * dispersion)
         residual = (counts - rates) * shrink
         information = (rates * shrink).sum(axis=0)
+        if step >= _FIRST_SUSCEPTIBLE:
+            usual = np.exp(np.clip(effect.baseline.astype(z.dtype) + person, *LOG_RATE_RANGE))
+            relative = RelativeResidual.of(counts, rates, usual, dispersion)
+            for own in confounds:
+                along = relative.along(functions[:, own], effect.slopes[own])
+                found = along.improved(susceptibility[own][0], latent, last=step == _STEPS - 1)
+                susceptibility[own] = found
         gradient = z.T @ residual - loadings / prior_variance.astype(z.dtype)
         curvature = second_moment * information + 1 / prior_variance
         change = np.clip(_STEP_LENGTH * gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
@@ -92,4 +128,10 @@ def fit_decoder(counts: Array, effect: MotionEffect, functions: Array, latent: F
             prior_variance = np.maximum(mean_square, 1e-6)
     likely = likely_dispersion(counts, rates, dispersion.astype(np.float64))
     slopes = fit_dispersion_slopes(counts, rates, likely, functions)
-    return Decoder(offset.astype(np.float64), loadings.astype(np.float64), likely, slopes)
+    return Decoder(
+        offset.astype(np.float64),
+        loadings.astype(np.float64),
+        likely,
+        slopes,
+        susceptibility=susceptibility,
+    )

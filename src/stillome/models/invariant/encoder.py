@@ -83,16 +83,20 @@ class Encoder:
         change = along * (_bounded_exp(-functions @ self.scale_slopes) - 1)
         return np.asarray(means + change @ np.linalg.pinv(self.directions))
 
-    def shown(self, latent: Floats, functions: Array) -> Floats:
-        """Return z as it shows at this motion, before what goes with motion is taken out.
+    def shown(self, latent: Floats, functions: Array, scanned_at: Array) -> Floats:
+        """Return z as the decoder takes it, with what goes with motion on average put back.
 
-        The inverse of the last steps of `encode`; with another motion it is the interaction of
-        person and motion: whom motion hits harder, and by how much.
+        Parameters
+        ----------
+        latent : array of shape (n, K)
+        functions : array of shape (n, P)
+            Of the motion at which these people are to be shown.
+        scanned_at : array of shape (n, P)
+            Of the motion at which z was read. `encode` makes units equally spread at every
+            motion; where motion adds noise, that is undone here, since less of z can be believed.
         """
-        along = latent @ self.directions
-        change = along * (_bounded_exp(functions @ self.scale_slopes) - 1)
-        shown = latent + change @ np.linalg.pinv(self.directions)
-        return np.asarray(shown + functions @ self.association)
+        log_scale = scanned_at[:, : len(self.unit_scale)] @ self.unit_scale
+        return np.asarray(latent * _bounded_exp(log_scale) + functions @ self.association)
 
 
 def encoder_input(counts: Array, effect: MotionEffect, functions: Array, *, whole: bool) -> Array:

@@ -74,8 +74,8 @@ class InvariantModel:
         values = encoder_input(counts, effect, motion.values, whole=whole)
         encoder = fit_encoder(values, motion, design, n_components)
         latent = encoder.encode(values, motion.values)
-        shown = encoder.shown(latent, motion.values)
-        decoder = fit_decoder(counts, effect, motion.values, shown)
+        shown = encoder.shown(latent, motion.values, motion.values)
+        decoder = fit_decoder(counts, effect, motion.values, shown, basis.confound_of)
         # Counts need neither: their own law says how they scatter and how often they are empty.
         zeros = no_zero_model(counts, basis.n_functions)
         if not whole:
@@ -115,10 +115,14 @@ class InvariantModel:
         latent -= (self.basis(inferred) - self.basis(middle[None])) @ self.unknown_slopes
         return latent, filled
 
-    def law(self, latent: Floats, confounds: Floats) -> Law:
-        """Return what these people would show at this motion, per edge."""
+    def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> Law:
+        """Return what these people would show at this motion, per edge.
+
+        `scanned_at` is the motion at which z was read, if that was another.
+        """
         functions = self.basis(confounds)
-        shown = self.encoder.shown(latent, functions)
+        read = functions if scanned_at is None else self.basis(scanned_at)
+        shown = self.encoder.shown(latent, functions, read)
         log_rates = self.decoder.log_rates(self.effect, functions, shown).astype(np.float64)
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
         if self.decoder.grain > 0:
