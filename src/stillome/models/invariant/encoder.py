@@ -16,14 +16,17 @@ from stillome.models.invariant.effect import LOG_RATE_RANGE, MotionEffect
 from stillome.models.invariant.moments import log_moments
 from stillome.models.invariant.pooling import EdgeDesign, IndividualDifferences, pool_effects
 from stillome.models.invariant.spectrum import leading_factors
+from stillome.models.invariant.spreads import (
+    bounded_exp,
+    fit_common_scale,
+    fit_stretched,
+    fit_unit_scale,
+)
 
 _SD_FLOOR = 0.05
 _ROUNDS = 2
 _LEAST_RELIABLE = 0.1  # squared cosine with the true direction
 _LARGEST_SHARE = 0.95
-_LARGEST_WEIGHT = 3.0
-_SCALE_MARGIN = 1.5
-_LARGEST_LOG_SCALE = 3.0
 
 Floats = NDArray[np.float64]
 Array = NDArray[np.floating[Any]]
@@ -74,13 +77,13 @@ class Encoder:
         standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
         log_scale = functions[:, : len(self.common_scale)] @ self.common_scale
-        standard *= _bounded_exp(-log_scale).astype(dtype)[:, None]
+        standard *= bounded_exp(-log_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
         means -= functions @ self.association
-        means *= _bounded_exp(-functions[:, : len(self.unit_scale)] @ self.unit_scale)
+        means *= bounded_exp(-functions[:, : len(self.unit_scale)] @ self.unit_scale)
         along = means @ self.directions
         # The directions are orthonormal once units have unit variance.
-        change = along * (_bounded_exp(-functions @ self.scale_slopes) - 1)
+        change = along * (bounded_exp(-functions @ self.scale_slopes) - 1)
         return np.asarray(means + change @ np.linalg.pinv(self.directions))
 
     def shown(self, latent: Floats, functions: Array, scanned_at: Array) -> Floats:
@@ -96,7 +99,7 @@ class Encoder:
             motion; where motion adds noise, that is undone here, since less of z can be believed.
         """
         log_scale = scanned_at[:, : len(self.unit_scale)] @ self.unit_scale
-        return np.asarray(latent * _bounded_exp(log_scale) + functions @ self.association)
+        return np.asarray(latent * bounded_exp(log_scale) + functions @ self.association)
 
 
 def encoder_input(counts: Array, effect: MotionEffect, functions: Array, *, whole: bool) -> Array:
@@ -129,38 +132,20 @@ def fit_encoder(
     n_components : int
         Largest number of units; those that do not stand above the noise stay empty.
     """
-    n, n_edges = values.shape
     offset, scale = values.mean(axis=0), values.std(axis=0) + values.dtype.type(_SD_FLOOR)
     standard = (values - offset) / scale
     drift = _fit_drift(standard, motion, design)
     standard -= motion.values @ drift.astype(values.dtype)
-    common_scale = _fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
-    standard *= _bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
+    common_scale = fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
+    standard *= bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
-    precision = np.ones(n_edges, values.dtype)
-    for round_ in range(_ROUNDS):
-        weighted = apart * precision
-        spectrum = leading_factors(weighted, n_components, n_lost)
-        if round_ < _ROUNDS - 1:
-            # An edge that the factors explain well has little noise of its own: weigh it more.
-            signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(values.dtype)
-            total = np.maximum((apart**2).sum(axis=0), values.dtype.type(1e-12))
-            explained = ((signal.T @ apart) ** 2).sum(axis=0) / total
-            precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
-    reliability = spectrum.reliability()
-    signal = reliability * spectrum.signal_variances()
-    share = np.where(reliability > _LEAST_RELIABLE, signal / (1 + signal), 0.0)
-    directions = weighted.T.astype(np.float64) @ spectrum.scores
-    lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
-    # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
-    weights = precision[:, None] * directions / lengths * np.sqrt(n * share)
-    weights, share = _padded(weights, n_components), _padded(share[None], n_components)[0]
+    weights, share = _analyse_factors(apart, n_components, n_lost)
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
     scatter = motion.scatter(latent, around_motion=True)
-    unit_scale = _fit_unit_scale(scatter, motion.values, share)
-    scatter *= _bounded_exp(-motion.values @ unit_scale)
-    directions, scale_slopes = _fit_scales(scatter, motion.values)
+    unit_scale = fit_unit_scale(scatter, motion.values, share)
+    scatter *= bounded_exp(-motion.values @ unit_scale)
+    directions, scale_slopes = fit_stretched(scatter, motion.values)
     left = latent - motion.values @ association
     association += _fit_association_along(directions, left, motion)
     return Encoder(
@@ -175,6 +160,31 @@ def fit_encoder(
         common_scale,
         unit_scale,
     )
+
+
+def _analyse_factors(table: Array, n_components: int, n_lost: int) -> tuple[Floats, Floats]:
+    """Return weights (E, K) from a table (n, E) to units, and the share (K,) of signal in each.
+
+    `n_lost` is as in `leading_factors`.
+    """
+    precision = np.ones(table.shape[1], table.dtype)
+    for round_ in range(_ROUNDS):
+        weighted = table * precision
+        spectrum = leading_factors(weighted, n_components, n_lost)
+        if round_ < _ROUNDS - 1:
+            # An edge that the factors explain well has little noise of its own: weigh it more.
+            signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(table.dtype)
+            total = np.maximum((table**2).sum(axis=0), table.dtype.type(1e-12))
+            explained = ((signal.T @ table) ** 2).sum(axis=0) / total
+            precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
+    reliability = spectrum.reliability()
+    signal = reliability * spectrum.signal_variances()
+    share = np.where(reliability > _LEAST_RELIABLE, signal / (1 + signal), 0.0)
+    directions = weighted.T.astype(np.float64) @ spectrum.scores
+    lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
+    # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
+    weights = precision[:, None] * directions / lengths * np.sqrt(len(table) * share)
+    return _padded(weights, n_components), _padded(share[None], n_components)[0]
 
 
 def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
@@ -210,75 +220,6 @@ def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFun
     chance = along.var(axis=0) / len(latent)
     slopes *= np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12))
     return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))
-
-
-def _fit_common_scale(standard: Array, functions: Array) -> Floats:
-    """Find how the spread of all edges together changes with motion; 0 where chance explains it."""
-    log_square = np.log((standard**2).mean(axis=1, dtype=np.float64) + 1e-12)
-    log_square -= log_square.mean()
-    slopes = functions.T.astype(np.float64) @ log_square / len(standard) / 2
-    chance = log_square.var() / (4 * len(standard))
-    return np.asarray(slopes * np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12)))
-
-
-def _fit_unit_scale(latent: Floats, functions: Array, share: Floats) -> Floats:
-    """Find how the spread of units changes with motion, as a line in the share of signal they hold.
-
-    One unit's change is too small to be told from chance; the two numbers of the line are not.
-    """
-    active = share > 0
-    slopes = np.zeros((functions.shape[1], latent.shape[1]))
-    if active.sum() < 3:
-        return slopes
-    own, chance = _spread_slopes(latent[:, active], functions)
-    line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
-    common = own @ line
-    size = (common**2).sum(axis=1, keepdims=True)
-    common *= np.maximum(0, 1 - 2 * chance.mean() / np.maximum(size, 1e-12))
-    slopes[:, active] = common @ line.T
-    return slopes
-
-
-def _fit_scales(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
-    """Find directions along which the spread of z changes with motion, and by how much.
-
-    The covariance of unit-variance units, weighted by a function of motion, has eigenvalues
-    within ±2√(K/n) when nothing changes; what lies outside is a change.
-    """
-    n, n_units = latent.shape
-    spread = latent.std(axis=0)
-    active = spread > 0
-    if active.sum() < 2:
-        return np.zeros((n_units, 0)), np.zeros((functions.shape[1], 0))
-    units = latent[:, active] / spread[active]
-    chance = 2 * np.sqrt(active.sum() / n)
-    found = np.zeros((int(active.sum()), 0))
-    for function in functions.T.astype(np.float64):
-        # Skewed motion lets a few subjects speak for all; bounded weights do not.
-        weights = np.clip(function, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
-        weights = (weights - weights.mean()) / weights.std()
-        values, vectors = np.linalg.eigh((units.T * weights) @ units / n)
-        found = np.hstack([found, vectors[:, np.abs(values) > _SCALE_MARGIN * chance]])
-    basis = np.linalg.qr(found)[0]
-    along = units @ basis
-    slopes, variances = _spread_slopes(along, functions)
-    slopes *= np.maximum(0, 1 - variances / np.maximum(slopes**2, 1e-12))
-    directions = np.zeros((n_units, basis.shape[1]))
-    directions[active] = basis / spread[active][:, None]
-    return directions, slopes
-
-
-def _spread_slopes(table: Floats, functions: Array) -> tuple[Floats, Floats]:
-    """Regress the log spread of every column (n, K) on motion; slopes (P, K), variances (K,)."""
-    log_square = np.log(table**2 + 1e-3 * table.var(axis=0))
-    log_square -= log_square.mean(axis=0)
-    slopes = functions.T.astype(np.float64) @ log_square / len(table) / 2
-    return slopes, log_square.var(axis=0) / (4 * len(table))
-
-
-def _bounded_exp(log_scale: Array) -> Floats:
-    """Return a change of spread; motion far outside the data must not make it endless."""
-    return np.asarray(np.exp(np.clip(log_scale, -_LARGEST_LOG_SCALE, _LARGEST_LOG_SCALE)))
 
 
 def _padded(array: Floats, n_components: int) -> Floats:
