@@ -205,7 +205,7 @@ class InvVAE(Storable):
         connectomes = self._new_connectomes(X)
         edges = self._new_edges(X)
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
-        rates = np.exp(self.model_.law(latent, motion).log_rates) / float(self.model_.unit)
+        rates = np.exp(self.model_.law(latent, motion, motion).log_rates) / float(self.model_.unit)
         return shaped_like(rates, connectomes)
 
     def adjust(
@@ -254,7 +254,7 @@ class InvVAE(Storable):
             if n_draws is not None or interval is not None:
                 raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
             there = np.broadcast_to(level, motion.shape)
-            rates = np.exp(self.model_.law(latent, there, motion).log_rates)
+            rates = np.exp(self.model_.law(latent, there).log_rates)
             return shaped_like(rates / float(self.model_.unit), connectomes)
         seed = check_seed(self.random_state if random_state is None else random_state)
         n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)

@@ -37,16 +37,34 @@ def test_the_first_function_is_the_confound_itself():
     assert_allclose(rest, 0, atol=1e-6)
 
 
-def test_every_function_belongs_to_a_confound():
-    site, levels = np.arange(200) % 2, np.arange(200) % 5
-    confounds = np.column_stack([site, skewed(), levels])
-    basis = MotionBasis.fit(confounds)
-    assert basis.confound_of.tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
-    for confound in range(3):
-        others = np.delete(basis(confounds), basis.confound_of == confound, axis=1)
-        design = np.column_stack([np.ones(200), others])
-        rest = confounds - design @ np.linalg.lstsq(design, confounds, rcond=None)[0]
-        assert rest[:, confound].std() > 0.5 * confounds[:, confound].std()
+def test_the_part_of_each_confound_does_not_hang_on_their_order():
+    site, levels = (np.arange(200) % 2)[:, None], (np.arange(200) % 5)[:, None]
+    confounds = np.hstack([site, skewed(), levels, skewed(seed=1) + skewed()])
+    turned = confounds[:, ::-1]
+    bases = MotionBasis.fit(confounds), MotionBasis.fit(turned)
+    effect = np.random.default_rng(2).standard_normal(bases[0].n_functions)
+    moved = bases[0](confounds) @ effect
+    same = np.linalg.lstsq(bases[1](turned), moved, rcond=None)[0]
+    parts = bases[0](confounds) @ bases[0].confound_shares @ effect
+    others = bases[1](turned) @ bases[1].confound_shares @ same
+    assert_allclose(parts.sum(axis=0), moved, atol=1e-6)
+    assert_allclose(others[::-1], parts, atol=1e-4)
+    # The part of a site differs by site only.
+    assert np.ptp(parts[0][site[:, 0] == 0]) < 1e-6 < np.ptp(parts[0])
+
+
+def test_models_of_earlier_versions_bend_where_they_did():
+    basis = MotionBasis.fit(skewed(columns=2))
+    earlier = MotionBasis(basis.knots, basis.scales, basis.means, basis.rotation)
+    assert_allclose(earlier(skewed(columns=2)), basis(skewed(columns=2)))
+    assert_allclose(earlier.confound_shares, basis.confound_shares)
+
+
+def test_more_bends_than_subjects():
+    confounds = skewed(10, columns=4)
+    functions = MotionBasis.fit(confounds)(confounds)
+    assert 4 <= functions.shape[1] < 10
+    assert_allclose(functions.T @ functions / 10, np.eye(functions.shape[1]), atol=1e-5)
 
 
 @pytest.mark.parametrize("side", ["below", "above"])

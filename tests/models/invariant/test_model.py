@@ -84,14 +84,23 @@ def test_the_weight_decides_how_much_of_the_dependence_goes(model, data):
 
 def test_the_effect_is_sure_at_the_same_motion_and_less_sure_further_away(model):
     reference = np.array([0.3])
-    sd = model.log_ratio_sd(np.array([[0.3], [0.5], [1.5]]), reference)
+    latent = np.zeros((3, model.decoder.loadings.shape[0]))
+    sd = model.log_ratio_sd(latent, np.array([[0.3], [0.5], [1.5]]), reference)
     assert_allclose(sd[0], 0, atol=1e-9)
     assert (sd[2] > sd[1]).all() and (sd[1] > 0).all()
 
 
 def test_models_of_the_first_version_still_work(model, data):
     edges, motion = data
-    since = ("encoder.common_scale", "decoder.grain", "basis.hinges", "calibration.")
+    since = (
+        "encoder.common_scale",
+        "encoder.unit_scale",
+        "decoder.grain",
+        "decoder.susceptibility",
+        "decoder.shares",
+        "basis.hinges",
+        "calibration.",
+    )
     arrays = {name: a for name, a in to_arrays(model).items() if not name.startswith(since)}
     assert len(arrays) < len(to_arrays(model))
     latent, _ = from_arrays(arrays).encode(edges, motion)

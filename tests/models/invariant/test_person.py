@@ -1,5 +1,7 @@
 """The person: what the encoder holds of planted people, and what the decoder makes of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -34,11 +36,11 @@ class Planted:
         self.values = encoder_input(self.counts, self.effect, self.motion.values, whole=True)
         self.encoder = fit_encoder(self.values, self.motion, self.design, 8)
         self.latent = self.encoder.encode(self.values, self.motion.values)
-        self.confound_of = basis.confound_of
+        self.shares = basis.confound_shares
 
     def decode(self, counts: np.ndarray) -> Decoder:
         functions = self.motion.values
-        return fit_decoder(counts, self.effect, functions, self.latent, self.confound_of)
+        return fit_decoder(counts, self.effect, functions, self.latent, self.shares)
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +145,20 @@ def test_people_whom_motion_stretches_are_centred_too(planted):
         )
     )
     assert moved > 0.12 and left < 0.06
+
+
+def test_encoders_of_earlier_versions_show_z_as_motion_stretches_it(planted):
+    functions = planted.motion.values
+    slopes = np.full((functions.shape[1], 1), 0.05)
+    direction = np.eye(8)[:, :1]
+    earlier = replace(
+        planted.encoder, directions=direction, scale_slopes=slopes, unit_scale=np.zeros((0, 1))
+    )
+    shown = earlier.shown(planted.latent, functions, functions)
+    before = planted.latent + functions @ earlier.association
+    stretched = planted.latent[:, 0] * (np.exp(functions @ slopes[:, 0]) - 1)
+    assert_allclose(shown[:, 0] - before[:, 0], stretched, atol=1e-6)
+    assert_allclose(shown[:, 1:], before[:, 1:])
 
 
 def test_differences_are_not_mistaken_for_what_is_left_of_motion(planted):

@@ -55,7 +55,7 @@ def replay(
     level : array of shape (C,)
     seed : list of int
     """
-    here = model.law(latent, motion)
+    here = model.law(latent, motion, motion)
     there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
     positions = positions_in_step(edges, seed)
     if model.whole and is_whole(edges):
@@ -63,8 +63,9 @@ def replay(
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
-        # Who hardly moved is blurred as much as others: a blur that grows with motion tells it.
-        unsure = np.maximum(model.log_ratio_sd(motion, level), model.typical_log_ratio_sd(level))
+        # Who hardly moved is blurred too: a blur that starts from nothing tells motion.
+        typical = model.typical_log_ratio_sd(level)
+        unsure = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
         moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
         if edges.dtype.kind == "f":
             moved = moved.astype(edges.dtype)
@@ -84,15 +85,15 @@ def bounds(
     check_share(interval, "interval")
     if not (model.whole and is_whole(edges)):
         raise InputError("interval: bounds are there for whole-number counts only; leave it out.")
-    here = model.law(latent, motion)
+    here = model.law(latent, motion, motion)
     there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
-    return count_interval(edges, here, there, model.log_ratio_sd(motion, level), interval)
+    return count_interval(edges, here, there, model.log_ratio_sd(latent, motion, level), interval)
 
 
 def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
     """Return the mean log-likelihood per subject given its own z and motion, in nats."""
     latent, motion = model.encode(edges, confounds)
-    law = model.law(latent, motion)
+    law = model.law(latent, motion, motion)
     counts = np.round(model.counts(edges).astype(np.float64))
     likely = nb_pmf(counts, np.exp(law.log_rates), 1 / law.dispersions)
     return float(np.log(np.maximum(likely, 1e-300)).sum(axis=1).mean())

@@ -46,18 +46,18 @@ class MotionBasis:
         scales = confounds.std(axis=0)
         knots = np.stack([_place_knots(column) for column in (confounds / scales).T])
         hinges = np.stack([_place_hinges(column) for column in (confounds / scales).T])
-        raw = _raw_functions(confounds / scales, knots, hinges)
+        raw = _raw_functions(confounds / scales, knots, [*hinges])
         means = raw.mean(axis=0)
         triangular = np.linalg.qr(raw - means, mode="r") / np.sqrt(len(raw))
-        kept = np.abs(np.diag(triangular)) > _NEGLIGIBLE
+        kept = np.flatnonzero(np.abs(np.diag(triangular)) > _NEGLIGIBLE)
         triangular = triangular[np.ix_(kept, kept)]
-        rotation = np.zeros((raw.shape[1], int(kept.sum())))
+        rotation = np.zeros((raw.shape[1], len(kept)))
         rotation[kept] = np.linalg.inv(triangular) * np.sign(np.diag(triangular))
         return cls(knots, scales, means, rotation, hinges)
 
     def __call__(self, confounds: Floats) -> Floats:
         """Evaluate the functions."""
-        raw = _raw_functions(confounds / self.scales, self.knots, self.hinges)
+        raw = _raw_functions(confounds / self.scales, self.knots, self._bends)
         return np.asarray((raw - self.means) @ self.rotation)
 
     @property
@@ -66,12 +66,23 @@ class MotionBasis:
         return int(self.rotation.shape[1])
 
     @property
-    def confound_of(self) -> NDArray[np.intp]:
-        """Which confound each function bends, shape (P,)."""
-        n_bends = (~np.isnan(self.hinges[:, :-1])).sum(axis=1)
-        n_bends = n_bends + np.where(np.isnan(self.knots).any(axis=1), 0, self.knots.shape[1] - 2)
-        every = np.repeat(np.arange(len(n_bends)), 1 + n_bends)
-        return np.asarray(every[self.rotation.any(axis=1)])
+    def confound_shares(self) -> Floats:
+        """Split the functions by confound; ``functions @ shares[c]`` is the part that c makes.
+
+        Functions of a later confound are without what earlier ones explain of it; the split is of
+        the confounds' own columns, and so does not depend on their order. Shape (C, P, P).
+        """
+        n_columns = [_n_columns(*places) for places in zip(self.knots, self._bends, strict=True)]
+        kept = self.rotation.any(axis=1)
+        confound_of = np.repeat(np.arange(len(n_columns)), n_columns)[kept]
+        made, unmade = self.rotation[kept], np.linalg.inv(self.rotation[kept])
+        parts = [confound_of == confound for confound in range(len(n_columns))]
+        return np.stack([unmade[:, part] @ made[part] for part in parts])
+
+    @property
+    def _bends(self) -> list[Floats]:
+        """Hinges of every confound; models of earlier versions have none."""
+        return [*self.hinges] or [np.full(1, np.nan)] * len(self.knots)
 
 
 class MotionFunctions(NamedTuple):
@@ -151,10 +162,15 @@ def _place_hinges(values: Floats) -> Floats:
     return hinges
 
 
-def _raw_functions(values: Floats, knots: Floats, hinges: Floats) -> Floats:
+def _n_columns(knots: Floats, hinges: Floats) -> int:
+    """Return how many columns `_raw_functions` makes of a confound."""
+    n_bends = 0 if np.isnan(knots).any() else len(knots) - 2
+    return 1 + int((~np.isnan(hinges[:-1])).sum()) + n_bends
+
+
+def _raw_functions(values: Floats, knots: Floats, hinges: list[Floats]) -> Floats:
     columns = []
-    bent = [*hinges] or [np.zeros(0)] * len(knots)  # models of earlier versions have none
-    for column, places, levels in zip(values.T, knots, bent, strict=True):
+    for column, places, levels in zip(values.T, knots, hinges, strict=True):
         columns.append(column)
         for level in levels[:-1][~np.isnan(levels[:-1])]:
             columns.append(np.maximum(column - level, 0) / (levels[-1] - level))

@@ -43,9 +43,10 @@ class Decoder:
     dispersion_slopes : array of shape (P,)
     grain : array of shape ()
         For weights: see `fit_spread`; 0 for counts.
-    susceptibility : array of shape (P, K)
-        How much harder each function of motion hits people per unit of z; m(c) is their sum, and
-        the functions of one confound have the same.
+    susceptibility : array of shape (C, K)
+        How much harder each confound hits people per unit of z.
+    shares : array of shape (C, P, P)
+        Which part of the functions each confound makes.
     """
 
     offset: Floats
@@ -53,14 +54,19 @@ class Decoder:
     dispersion: Floats
     dispersion_slopes: Floats
     grain: Floats = field(default_factory=lambda: np.zeros(()))
-    susceptibility: Floats = field(default_factory=lambda: np.zeros((1, 1)))  # earlier versions
+    susceptibility: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # earlier versions
+    shares: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)))
 
     def log_rates(self, effect: MotionEffect, functions: Array, latent: Array) -> Array:
         """Return the log rate of every edge, shape (n, E)."""
         dtype = functions.dtype
         person = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
-        moved = effect.log_rates(as_felt(functions, latent, self.susceptibility))
+        moved = effect.log_rates(self.felt(functions, latent))
         return np.clip(moved + person, *LOG_RATE_RANGE)
+
+    def felt(self, functions: Array, latent: Array) -> Array:
+        """Return functions of motion (n, P) as strong as they hit these people."""
+        return as_felt(functions, latent, self.susceptibility, self.shares)
 
     def dispersions(self, functions: Array) -> Array:
         """Return the dispersion at this motion, shape (n, E)."""
@@ -72,7 +78,7 @@ def fit_decoder(
     effect: MotionEffect,
     functions: Array,
     latent: Floats,
-    confound_of: NDArray[np.intp],
+    shares: Floats,
 ) -> Decoder:
     """Fit loadings by penalised likelihood, all edges at once, and whom motion hits harder.
 
@@ -82,8 +88,8 @@ def fit_decoder(
     effect : MotionEffect
     functions : array of shape (n, P)
     latent : array of shape (n, K)
-    confound_of : array of shape (P,)
-        Which confound each function belongs to.
+    shares : array of shape (C, P, P)
+        From `MotionBasis.confound_shares`.
 
     Notes
     -----
@@ -91,16 +97,15 @@ def fit_decoder(
     edge needs no matrix to be inverted.
     """
     z = latent.astype(counts.dtype)
-    susceptibility = np.zeros((functions.shape[1], latent.shape[1]))
+    susceptibility = np.zeros((len(shares), latent.shape[1]))
     second_moment = np.maximum((latent**2).mean(axis=0), 1e-12)[:, None]
     loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
     offset = np.zeros(counts.shape[1], counts.dtype)
     dispersion = effect.dispersion.astype(counts.dtype)
     prior_variance = np.full((latent.shape[1], 1), 0.05**2)
-    confounds = confound_of == np.unique(confound_of)[:, None]
     for step in range(_STEPS + 1):
         person = offset + z @ loadings
-        moved = effect.log_rates(as_felt(functions, latent, susceptibility))
+        moved = effect.log_rates(as_felt(functions, latent, susceptibility, shares))
         rates = np.exp(np.clip(moved + person, *LOG_RATE_RANGE))
         if step in (3, 6, _STEPS):
             dispersion = fit_dispersion(counts, rates).astype(counts.dtype)
@@ -112,10 +117,9 @@ def fit_decoder(
         if step >= _FIRST_SUSCEPTIBLE:
             usual = np.exp(np.clip(effect.baseline.astype(z.dtype) + person, *LOG_RATE_RANGE))
             relative = RelativeResidual.of(counts, rates, usual, dispersion)
-            for own in confounds:
-                along = relative.along(functions[:, own], effect.slopes[own])
-                found = along.improved(susceptibility[own][0], latent, last=step == _STEPS - 1)
-                susceptibility[own] = found
+            for own, share in zip(susceptibility, shares, strict=True):
+                along = relative.along(functions @ share.astype(z.dtype), effect.slopes)
+                own[:] = along.improved(own, latent, last=step == _STEPS - 1)
         gradient = z.T @ residual - loadings / prior_variance.astype(z.dtype)
         curvature = second_moment * information + 1 / prior_variance
         change = np.clip(_STEP_LENGTH * gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
@@ -134,4 +138,5 @@ def fit_decoder(
         likely,
         slopes,
         susceptibility=susceptibility,
+        shares=shares,
     )

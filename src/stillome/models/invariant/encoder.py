@@ -98,6 +98,11 @@ class Encoder:
             Of the motion at which z was read. `encode` makes units equally spread at every
             motion; where motion adds noise, that is undone here, since less of z can be believed.
         """
+        if not len(self.unit_scale):
+            # The decoders of earlier versions were fitted to z as motion stretches it.
+            along = latent @ self.directions
+            change = along * (bounded_exp(functions @ self.scale_slopes) - 1)
+            latent = latent + change @ np.linalg.pinv(self.directions)
         log_scale = scanned_at[:, : len(self.unit_scale)] @ self.unit_scale
         return np.asarray(latent * bounded_exp(log_scale) + functions @ self.association)
 

@@ -75,7 +75,7 @@ class InvariantModel:
         encoder = fit_encoder(values, motion, design, n_components)
         latent = encoder.encode(values, motion.values)
         shown = encoder.shown(latent, motion.values, motion.values)
-        decoder = fit_decoder(counts, effect, motion.values, shown, basis.confound_of)
+        decoder = fit_decoder(counts, effect, motion.values, shown, basis.confound_shares)
         # Counts need neither: their own law says how they scatter and how often they are empty.
         zeros = no_zero_model(counts, basis.n_functions)
         if not whole:
@@ -118,10 +118,10 @@ class InvariantModel:
     def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> Law:
         """Return what these people would show at this motion, per edge.
 
-        `scanned_at` is the motion at which z was read, if that was another.
+        `scanned_at` is the motion at which z was read; without it, z is believed as on average.
         """
         functions = self.basis(confounds)
-        read = functions if scanned_at is None else self.basis(scanned_at)
+        read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
         shown = self.encoder.shown(latent, functions, read)
         log_rates = self.decoder.log_rates(self.effect, functions, shown).astype(np.float64)
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
@@ -135,13 +135,13 @@ class InvariantModel:
         there = self.zeros.shares(self.basis(reference[None]))
         return ZeroShares(here, np.broadcast_to(there, here.shape))
 
-    def log_ratio_sd(self, confounds: Floats, reference: Floats) -> Floats:
+    def log_ratio_sd(self, latent: Floats, confounds: Floats, reference: Floats) -> Floats:
         """Return how unsure log rate(reference) − log rate(motion) is, (n, E)."""
-        difference = self.basis(confounds) - self.basis(reference[None])
+        difference = self.decoder.felt(self.basis(confounds) - self.basis(reference[None]), latent)
         return np.sqrt(difference**2 @ self.effect.uncertainties**2)
 
     def typical_log_ratio_sd(self, reference: Floats) -> Floats:
-        """Return the same for the training subjects, root mean square, (1, E)."""
+        """Return the same for a person like most, root mean square over training motion, (1, E)."""
         # Over them the functions have mean 0 and variance 1.
         squares = 1 + self.basis(reference[None]) ** 2
         return np.sqrt(squares @ self.effect.uncertainties**2)
@@ -175,7 +175,7 @@ class InvariantModel:
     def _fit_calibration(
         self, counts: NDArray[np.float32], latent: Floats, confounds: Floats
     ) -> Calibration:
-        law, chosen = self.law(latent, confounds), some_counts(*counts.shape)
+        law, chosen = self.law(latent, confounds, confounds), some_counts(*counts.shape)
         log_rates = law.log_rates.ravel()[chosen]
         positions = positions_in_step(counts.reshape(1, -1)[:, chosen], [0])[0]
         sizes = 1 / law.dispersions.ravel()[chosen]

@@ -35,7 +35,8 @@ def fit_unit_scale(latent: Floats, functions: Array, share: Floats) -> Floats:
     line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
     common = own @ line
     size = (common**2).sum(axis=1, keepdims=True)
-    common *= np.maximum(0, 1 - 2 * chance.mean() / np.maximum(size, 1e-12))
+    # Twice what chance gives these two numbers: better to miss a small change than to make one up.
+    common *= np.maximum(0, 1 - 4 * chance.mean() / np.maximum(size, 1e-12))
     slopes[:, active] = common @ line.T
     return slopes
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 _STEP_LENGTH = 0.9
 _LARGEST = 1.0  # nobody is hit less than not at all, or more than twice as hard
+_LEAST_LEFT = 0.05  # of the rate at average motion, for an edge to be heard
 _RIDGE = 1e-4
 _TINY = 1e-9
 
@@ -18,20 +19,22 @@ Floats = NDArray[np.float64]
 Array = NDArray[np.floating[Any]]
 
 
-def as_felt(functions: Array, latent: Array, susceptibility: Floats) -> Array:
+def as_felt(functions: Array, latent: Array, susceptibility: Floats, shares: Floats) -> Array:
     """Return functions of motion (n, P), larger for those whom motion hits harder.
 
     Parameters
     ----------
     functions : array of shape (n, P)
     latent : array of shape (n, K)
-    susceptibility : array of shape (P, K)
-        Of any shape if it is 0, as in models of earlier versions.
+    susceptibility : array of shape (C, K)
+    shares : array of shape (C, P, P)
+        From `MotionBasis.confound_shares`.
     """
-    if not susceptibility.any():
-        return functions
-    harder = np.clip(latent @ susceptibility.T, -_LARGEST, _LARGEST)
-    return np.asarray(functions * (1 + harder).astype(functions.dtype))
+    felt = functions.astype(np.float64)
+    for own, share in zip(susceptibility, shares, strict=True):
+        harder = np.clip(latent @ own, -_LARGEST, _LARGEST)
+        felt += harder[:, None] * (functions @ share)
+    return felt.astype(functions.dtype)
 
 
 class RelativeResidual(NamedTuple):
@@ -51,11 +54,12 @@ class RelativeResidual(NamedTuple):
     @classmethod
     def of(cls, counts: Array, rates: Array, usual: Array, dispersion: Array) -> Self:
         """Compare counts with rates (n, E); `usual` are the same people's at average motion."""
-        weights = usual / (1 + usual * dispersion)
+        # Where motion leaves next to nothing, a single fibre would speak for the person.
+        weights = np.where(rates > _LEAST_LEFT * usual, usual / (1 + usual * dispersion), 0)
         return cls((counts / rates - 1) * weights, weights)
 
     def along(self, functions: Array, slopes: Floats) -> "AlongEffect":
-        """Project on the effect `slopes` (P, E) of functions of motion (n, P)."""
+        """Project on the effect `slopes` (P, E) of one confound's part of the functions (n, P)."""
         single = slopes.astype(self.values.dtype)
         gradient = (functions * (self.values @ single.T)).sum(axis=1, dtype=np.float64)
         pairs = (single[:, None] * single).reshape(-1, single.shape[1])
@@ -86,22 +90,20 @@ class AlongEffect(NamedTuple):
         last : bool
             Whether to keep only as much of them as one half of the people confirms of the other's.
         """
-        found, information = self._newton(susceptibility, latent)
         if not last:
-            return found
-        halves = [
-            AlongEffect(*(part[start::2] for part in self))._newton(
-                susceptibility, latent[start::2]
-            )[0]
+            return susceptibility + _STEP_LENGTH * self._step(latent)
+        found = susceptibility + self._step(latent)
+        # Whole steps: shorter ones would leave in both halves what everybody said before.
+        one, other = (
+            susceptibility + AlongEffect(*(part[start::2] for part in self))._step(latent[start::2])
             for start in (0, 1)
-        ]
+        )
+        information = (latent.T * self.information) @ latent
         size = max(float(found @ information @ found), _TINY)
-        confirmed = float(halves[0] @ information @ halves[1])
-        return np.asarray(found * np.clip(confirmed / size, 0, 1))
+        return np.asarray(found * np.clip(one @ information @ other / size, 0, 1))
 
-    def _newton(self, susceptibility: Floats, latent: Floats) -> tuple[Floats, Floats]:
+    def _step(self, latent: Floats) -> Floats:
         information = (latent.T * self.information) @ latent
         # Units that carry nothing have no information, and stay 0.
         ridge = _RIDGE * max(float(np.trace(information)), _TINY) * np.eye(len(information))
-        step = np.linalg.solve(information + ridge, latent.T @ self.gradient)
-        return susceptibility + _STEP_LENGTH * step, information
+        return np.asarray(np.linalg.solve(information + ridge, latent.T @ self.gradient))
