@@ -67,10 +67,10 @@ def read_reference(coding: ConfoundCoding, words: Sequence[str]) -> list[float]:
             return [0.0] * len(coding.names)
         if len(words) != len(names):
             raise InputError(
-                f"--reference: {len(words)} value(s) for the confounds {', '.join(names)}. "
-                f"Say which, as in --reference {names[0]}={words[0]}."
+                f"reference: {len(words)} value(s) for the confounds {', '.join(names)}. "
+                f"Say which, as in {names[0]}={words[0]}."
                 if names
-                else "--reference: the model knows no motion. Leave it out."
+                else "reference: the model knows no motion. Leave it out."
             )
         words = [f"{name}={word}" for name, word in zip(names, words, strict=True)]
     given: dict[str, float | str] = {}
@@ -78,7 +78,7 @@ def read_reference(coding: ConfoundCoding, words: Sequence[str]) -> list[float]:
         name, _, value = word.partition("=")
         if name not in names:
             raise InputError(
-                f"--reference {word}: the model is fitted with {', '.join(names)}. Name one."
+                f"reference {word}: the model is fitted with {', '.join(names)}. Name one."
             )
         given[name] = (
             level_of(value, coding.levels[name]) if name in coding.levels else float_of(value)
@@ -95,7 +95,7 @@ def level_of(word: str, levels: Sequence[str]) -> str:
     'B'
     """
     if word not in levels:
-        raise InputError(f"--reference: {word!r} is not among {', '.join(levels)}.")
+        raise InputError(f"reference: {word!r} is not among {', '.join(levels)}.")
     return word
 
 
@@ -110,4 +110,4 @@ def float_of(word: str) -> float:
     try:
         return float(word)
     except ValueError as error:
-        raise InputError(f"--reference: {word!r} is not a number.") from error
+        raise InputError(f"reference: {word!r} is not a number.") from error
