@@ -252,7 +252,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["InvVAE"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[800])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first-seed", type=int, default=30, help="below 30: seen before")
+    parser.add_argument("--first-seed", type=int, default=60, help="below 60: seen before")
     parser.add_argument("--no-tests", action="store_true", help="scores only: half the time")
     parser.add_argument(
         "--quick", action="store_true", help="one seed of 200 subjects, two regimes"
