@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from stillome.evaluate.identity import identification_rate
 from stillome.models.inv_vae import InvVAE
 from stillome.models.invariant.basis import MotionBasis
 from stillome.models.invariant.decoder import Decoder, fit_decoder
 from stillome.models.invariant.effect import MotionEffect
 from stillome.models.invariant.susceptibility import as_felt
-from stillome.simulate import simulate_cohort
+from stillome.simulate import simulate_cohort, simulate_extreme_motion
 
 N, E, K = 400, 300, 5
 
@@ -75,3 +76,13 @@ def test_models_of_earlier_versions_hit_everybody_alike():
     functions, latent = np.array([[1.0, -2.0]]), np.ones((1, 3))
     earlier = Decoder(*(np.zeros(1) for _ in range(4)))
     assert_array_equal(earlier.felt(functions, latent), functions)
+
+
+def test_what_is_no_susceptibility_is_not_taken_for_it():
+    simulated = simulate_extreme_motion(60, "paired", n_regions=30, random_state=0)
+    model = InvVAE().fit(simulated.X, confounds=simulated.confounds)
+    adjusted = model.adjust(simulated.X, confounds=simulated.confounds)
+    level = simulated.cohort.traits["level"].to_numpy()
+    for motion in (0.5, 0.9):
+        at = level == motion
+        assert identification_rate(adjusted[at], simulated.X_free[at]) > 0.95

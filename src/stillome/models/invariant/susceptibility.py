@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 _STEP_LENGTH = 0.9
 _LARGEST = 1.0  # nobody is hit less than not at all, or more than twice as hard
+_MOST_SPREAD = 0.5  # standard deviation over people
 _LEAST_LEFT = 0.05  # of the rate at average motion, for an edge to be heard
 _RIDGE = 1e-4
 _TINY = 1e-9
@@ -90,9 +91,12 @@ class AlongEffect(NamedTuple):
         last : bool
             Whether to keep only as much of them as one half of the people confirms of the other's.
         """
+        found = susceptibility + (1.0 if last else _STEP_LENGTH) * self._step(latent)
+        if (latent @ found).std() > _MOST_SPREAD:
+            # Where many would be hit by less than nothing, it is something else that differs.
+            return np.zeros_like(found)
         if not last:
-            return susceptibility + _STEP_LENGTH * self._step(latent)
-        found = susceptibility + self._step(latent)
+            return np.asarray(found)
         # Whole steps: shorter ones would leave in both halves what everybody said before.
         one, other = (
             susceptibility + AlongEffect(*(part[start::2] for part in self))._step(latent[start::2])
