@@ -17,8 +17,6 @@ from stillome.models.invariant.model import InvariantModel
 from stillome.models.invariant.weights import is_whole
 from stillome.validation import check_share
 
-_MOST_BLUR = 0.25  # as a share of how weights scatter around the person's rate
-
 Floats = NDArray[np.float64]
 
 
@@ -66,9 +64,7 @@ def replay(
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
         # Who hardly moved is blurred too: a blur that starts from nothing tells motion.
-        # Not so much that it hides the person, should some have moved beyond all measure.
-        scatter = np.sqrt(np.log1p(model.decoder.dispersion))
-        typical = np.minimum(model.typical_log_ratio_sd(level), _MOST_BLUR * scatter)
+        typical = model.typical_log_ratio_sd(level)
         unsure = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
         moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
         if edges.dtype.kind == "f":
