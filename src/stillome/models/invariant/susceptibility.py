@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _STEP_LENGTH = 0.9
 _LARGEST = 1.0  # nobody is hit less than not at all, or more than twice as hard
 _MOST_SPREAD = 0.5  # standard deviation over people
-_LEAST_LEFT = 0.05  # of the rate at average motion, for an edge to be heard
+_LEAST_LEFT = 0.05  # share of one rate in the other for an edge to be heard
 _RIDGE = 1e-4
 _TINY = 1e-9
 
@@ -55,8 +55,10 @@ class RelativeResidual(NamedTuple):
     @classmethod
     def of(cls, counts: Array, rates: Array, usual: Array, dispersion: Array) -> Self:
         """Compare counts with rates (n, E); `usual` are the same people's at average motion."""
-        # Where motion leaves next to nothing, a single fibre would speak for the person.
-        weights = np.where(rates > _LEAST_LEFT * usual, usual / (1 + usual * dispersion), 0)
+        # Where motion leaves next to nothing, a single fibre would speak for the person; and where
+        # average motion does, those who kept still would.
+        heard = (rates > _LEAST_LEFT * usual) & (usual > _LEAST_LEFT * rates)
+        weights = np.where(heard, usual / (1 + usual * dispersion), 0)
         return cls((counts / rates - 1) * weights, weights)
 
     def along(self, functions: Array, slopes: Floats) -> "AlongEffect":
