@@ -12,12 +12,12 @@ import numpy as np
 
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.io.connectomes import read_connectomes
-from stillome.io.fsl import read_eddy_movement_rms, read_flirt_matrix, read_mcflirt_matrices
 from stillome.io.inspection import inspect_path
-from stillome.io.motion import read_motion
-from stillome.io.tables import read_table
-from stillome.io.transforms import read_itk_transform
-from stillome.motion import so3_log
+from stillome.io.motion.fsl import read_eddy_movement_rms, read_flirt_matrix, read_mcflirt_matrices
+from stillome.io.motion.itk_transforms import read_itk_transform
+from stillome.io.motion.rigid import so3_log
+from stillome.io.motion.summary import read_motion
+from stillome.io.tables.phenotypes import read_table
 
 MEASURES = {"counts": None, "weights": None, "lengths": "length"}
 FILES = {

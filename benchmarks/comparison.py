@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from stillome.evaluate.compare import ComparisonResult, compare_methods
-from stillome.models.methods import METHODS, make_method
+from stillome.evaluate.compare.comparison import ComparisonResult, compare_methods
+from stillome.methods.registry import METHODS, make_method
 from stillome.simulate import simulate_cohort
 
 N_SUBJECTS = {"hcp": 1065, "abcd": 8646}

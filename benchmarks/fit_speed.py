@@ -1,4 +1,4 @@
-"""Time of InvVAE beside PCA(68) on the same data in the same run.
+"""Time of InvFA beside PCA(68) on the same data in the same run.
 
 python benchmarks/fit_speed.py
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.decomposition import PCA
 
-from stillome import InvVAE, simulate_cohort
+from stillome import InvFA, simulate_cohort
 
 ROUNDS = 3
 
@@ -23,9 +23,9 @@ def seconds(job: Callable[[], object]) -> float:
 def main() -> None:
     simulated = simulate_cohort(1065, regime="thinning", random_state=0)
     X, motion, logs = simulated.X, simulated.confounds, np.log1p(simulated.X)
-    print("round   PCA(68)   InvVAE.fit   ratio   adjust 1,000 subjects")
+    print("round   PCA(68)   InvFA.fit   ratio   adjust 1,000 subjects")
     for number in range(1, ROUNDS + 1):
-        model = InvVAE(lengths=simulated.cohort.lengths)
+        model = InvFA(lengths=simulated.cohort.lengths)
         pca = seconds(lambda: PCA(68).fit(logs))
         fit = seconds(lambda model=model: model.fit(X, confounds=motion))
         adjust = seconds(lambda model=model: model.adjust(X[:1000], confounds=motion[:1000]))

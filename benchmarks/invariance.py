@@ -21,15 +21,16 @@ import pandas as pd
 from sklearn.decomposition import PCA
 from tqdm import tqdm
 
-from stillome.edges import matrices_to_edges
+from stillome.cohort.edges import matrices_to_edges
 from stillome.evaluate.fidelity import fidelity_r2
 from stillome.evaluate.identity import identification_rate
-from stillome.evaluate.leakage import leakage_certificate, probe_scores
+from stillome.evaluate.leakage.certificate import leakage_certificate, probe_scores
 from stillome.exceptions import StillomeWarning
-from stillome.models.base import ConnectomeMethod
-from stillome.models.inv_vae import InvVAE
-from stillome.models.methods import make_method
-from stillome.models.traits import TraitRegression
+from stillome.methods.contract import ConnectomeMethod
+from stillome.methods.graph_vae.inv_vae import InvVAE
+from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.methods.registry import make_method
+from stillome.methods.trait_regression import TraitRegression
 from stillome.simulate import REGIMES, SimulatedCohort, simulate_cohort, simulate_communities
 
 N_COMPONENTS = 68
@@ -47,7 +48,7 @@ METHODS: dict[str, Callable[[], ConnectomeMethod]] = {
     "pca-regression": lambda: make_method("pca-regression"),
     "gate": lambda: make_method("gate", **TRAINED),
     "as-published": lambda: InvVAE.as_published(**TRAINED),
-    "InvVAE": InvVAE,
+    "InvFA": InvFA,
 }
 
 
@@ -176,13 +177,13 @@ def run_one(name: str, regime: str, n: int, seed: int, test: bool) -> list[dict[
                 row["active"] = model.diagnostics_.active_units
         subjects = Subjects(simulated, applied_to, fitted_on, regime, seed)
         row |= subjects.measure(Z, adjusted, test=test)
-        if isinstance(model, InvVAE) and subjects.traits is not None:
+        if isinstance(model, InvFA) and subjects.traits is not None:
             row |= extras(model, X[applied_to], subjects)
         rows.append(row)
     return rows
 
 
-def extras(model: InvVAE, X: np.ndarray, subjects: Subjects) -> dict[str, float]:
+def extras(model: InvFA, X: np.ndarray, subjects: Subjects) -> dict[str, float]:
     """Coverage of 90 % intervals, and z where motion is unknown."""
     bounded = model.adjust(X, confounds=subjects.motion, interval=0.9)
     covered = (subjects.truth >= bounded.lower) & (subjects.truth <= bounded.upper)
@@ -235,7 +236,7 @@ def learning_curve(regime: str, seeds: int, sizes: tuple[int, ...] = CURVE) -> p
         simulated = simulate(regime, max(sizes) + max(UNSEEN), seed)
         X, motion = simulated.X, simulated.confounds
         for n_train in sizes:
-            model = InvVAE(lengths=simulated.cohort.lengths)
+            model = InvFA(lengths=simulated.cohort.lengths)
             model.fit(X[:n_train], confounds=motion[:n_train])
             for n_unseen in UNSEEN:
                 unseen, moved = X[-n_unseen:], motion[-n_unseen:]
@@ -249,7 +250,7 @@ def learning_curve(regime: str, seeds: int, sizes: tuple[int, ...] = CURVE) -> p
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--regimes", nargs="+", default=ALL_REGIMES, choices=ALL_REGIMES)
-    parser.add_argument("--methods", nargs="+", default=["InvVAE"])
+    parser.add_argument("--methods", nargs="+", default=["InvFA"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[800])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=60, help="below 60: seen before")

@@ -23,9 +23,9 @@ from tqdm import tqdm
 
 from stillome.evaluate import fidelity_r2, identification_rate, probe_scores
 from stillome.exceptions import StillomeWarning
-from stillome.models import make_method
+from stillome.methods import make_method
 
-METHODS = ("edgewise", "combat", "sog", "inv-vae")
+METHODS = ("edgewise", "combat", "sog", "inv-fa")
 
 
 @dataclass(frozen=True)

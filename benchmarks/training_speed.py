@@ -6,7 +6,7 @@ is timed over a few steps and scaled to an epoch. On a machine shared with other
 processor seconds of one thread, because threads that wait for each other on busy cores slow
 small steps far more than large ones.
 
-- ours: `run_epoch` of `stillome.nn.train` with Table 1's sizes, λ = 1, one confound, Adam.
+- ours: `run_epoch` of `stillome.methods.graph_vae.train`, Table 1 sizes, λ = 1, one confound, Adam.
 - floor: the matrix products of one step alone, forward and backward, and the same optimizer step.
 - dense: encoder V²→1024→2×68, five decoder branches, a V²→V² linear layer and exp, Adam.
 """
@@ -22,12 +22,12 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from stillome.edges import edges_to_matrices
-from stillome.models.preparation import NetworkData, Preparation
-from stillome.models.published import PublishedInvVAE
-from stillome.nn.layers import neighbor_mask
-from stillome.nn.module import Architecture, GraphVAEModule, Subjects
-from stillome.nn.train import TrainingPlan, make_optimizer, run_epoch
+from stillome.cohort.edges import edges_to_matrices
+from stillome.methods.graph_vae.inv_vae import InvVAE
+from stillome.methods.graph_vae.layers import neighbor_mask
+from stillome.methods.graph_vae.network import Architecture, GraphVAEModule, Subjects
+from stillome.methods.graph_vae.preparation import NetworkData, Preparation
+from stillome.methods.graph_vae.train import TrainingPlan, make_optimizer, run_epoch
 from stillome.simulate import simulate_communities
 
 Clock = Callable[[], float]
@@ -177,7 +177,7 @@ def peak_memory_of_fit(n_subjects: int, answer: "multiprocessing.Queue[float]") 
     simulated = simulate_communities(50, random_state=0)
     rng = np.random.default_rng(0)
     edges = simulated.X.astype(np.float32)[rng.integers(0, 50, n_subjects)]
-    PublishedInvVAE(max_epochs=2).fit(edges, confounds=rng.random(n_subjects))
+    InvVAE(max_epochs=2).fit(edges, confounds=rng.random(n_subjects))
     # Not getrusage: its peak begins with that of the process which started this one.
     status = Path("/proc/self/status").read_text()
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))

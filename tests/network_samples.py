@@ -1,11 +1,11 @@
-"""A small network and its subjects, for the tests of `stillome.nn`."""
+"""A small network and its subjects, for the tests of `stillome.methods.graph_vae`."""
 
 import numpy as np
 import torch
 
-from stillome.nn.equations import log_factorial
-from stillome.nn.layers import neighbor_mask
-from stillome.nn.module import Architecture, GraphVAEModule, Subjects
+from stillome.methods.graph_vae.equations import log_factorial
+from stillome.methods.graph_vae.layers import neighbor_mask
+from stillome.methods.graph_vae.network import Architecture, GraphVAEModule, Subjects
 
 V, E = 6, 15
 

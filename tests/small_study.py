@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from moving_people import MovingPeople, V
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
-from stillome.io.cohort_files import write_cohort
-from stillome.pipeline import RunSettings
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
+from stillome.io.write_cohort import write_cohort
+from stillome.run import RunSettings
 
 
 def small_cohort(n: int = 64, seed: int = 0) -> Cohort:

@@ -13,7 +13,7 @@ import pytest
 from small_study import write_derivatives
 from stillome.cli import main
 from stillome.cli.app import VERBS
-from stillome.io.cohort_files import write_cohort
+from stillome.io.write_cohort import write_cohort
 from stillome.report import figures, write
 from stillome.simulate import simulate_cohort
 

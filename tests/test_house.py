@@ -52,14 +52,14 @@ def test_the_empty_house_keeps_the_rules(small_house):
 @pytest.mark.parametrize(
     ("room", "line", "broken"),
     [
-        ("validation/numbers.py", "import stillome.cohort", "Each room"),
-        ("edges.py", "from stillome.evaluate import motion_effects", "Each room"),
+        ("counts/tails.py", "import stillome.cohort.cohort", "Each room"),
+        ("cohort/edges.py", "from stillome.evaluate import motion_effects", "Each room"),
         ("evaluate/motion_effects.py", "import stillome.plot.style", "Each room"),
-        ("persistence.py", "import stillome.validation", "Each room"),
+        ("persistence.py", "import stillome.cohort.validation", "Each room"),
         ("attic.py", "", "Each room"),
         ("evaluate/motion_effects.py", "import torch.nn", "torch lives"),
         ("cli/demo.py", "def late():\n    import torch", "torch lives"),
-        ("cohort.py", "import matplotlib.pyplot", "Drawing lives"),
+        ("cohort/edges.py", "import matplotlib.pyplot", "Drawing lives"),
         ("evaluate/motion_effects.py", "import tqdm", "Only the command line"),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_broken_rule_is_caught(small_house, room, line, broken):
 
 def test_print_outside_the_command_line_is_caught():
     code = 'print("a word")\n'
-    for place, expected in (("cohort.py", 1), ("cli/demo.py", 0)):
+    for place, expected in (("cohort/edges.py", 1), ("cli/demo.py", 0)):
         result = subprocess.run(
             [BIN / "ruff", "check", "--select", "T20", "--stdin-filename", f"src/stillome/{place}"],
             input=code,

@@ -5,37 +5,58 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stillome.cohort import Cohort
-    from stillome.confounds import ConfoundCoding
-    from stillome.evaluate.leakage import leakage_certificate
+    from stillome.cohort.cohort import Cohort
+    from stillome.cohort.confound_coding import ConfoundCoding
+    from stillome.evaluate.compare.comparison import compare_methods
+    from stillome.evaluate.leakage.certificate import leakage_certificate
     from stillome.exceptions import StillomeError, StillomeWarning
     from stillome.io.cohorts import read_cohort
-    from stillome.models.inv_vae import InvVAE
+    from stillome.io.connectomes import read_connectomes
+    from stillome.io.motion.summary import read_motion
+    from stillome.methods.graph_vae.inv_vae import InvVAE
+    from stillome.methods.inv_fa.inv_fa import InvFA
+    from stillome.methods.registry import METHODS
+    from stillome.run.pipeline import run_pipeline
+    from stillome.run.settings import RunSettings
     from stillome.simulate import simulate_cohort
 
 __version__ = version("stillome")
 
 __all__ = [
+    "METHODS",
     "Cohort",
     "ConfoundCoding",
+    "InvFA",
     "InvVAE",
+    "RunSettings",
     "StillomeError",
     "StillomeWarning",
     "__version__",
+    "compare_methods",
     "leakage_certificate",
     "read_cohort",
+    "read_connectomes",
+    "read_motion",
+    "run_pipeline",
     "simulate_cohort",
 ]
 
 # Each is imported when it is first asked for, so that `stillome --help` answers at once.
 _PLACES = {
-    "Cohort": "stillome.cohort",
-    "ConfoundCoding": "stillome.confounds",
-    "InvVAE": "stillome.models.inv_vae",
+    "Cohort": "stillome.cohort.cohort",
+    "ConfoundCoding": "stillome.cohort.confound_coding",
+    "InvFA": "stillome.methods.inv_fa.inv_fa",
+    "InvVAE": "stillome.methods.graph_vae.inv_vae",
+    "METHODS": "stillome.methods.registry",
+    "RunSettings": "stillome.run.settings",
     "StillomeError": "stillome.exceptions",
     "StillomeWarning": "stillome.exceptions",
-    "leakage_certificate": "stillome.evaluate.leakage",
+    "compare_methods": "stillome.evaluate.compare.comparison",
+    "leakage_certificate": "stillome.evaluate.leakage.certificate",
     "read_cohort": "stillome.io.cohorts",
+    "read_connectomes": "stillome.io.connectomes",
+    "read_motion": "stillome.io.motion.summary",
+    "run_pipeline": "stillome.run.pipeline",
     "simulate_cohort": "stillome.simulate",
 }
 

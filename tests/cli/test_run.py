@@ -13,7 +13,7 @@ from interruptible import start
 from small_study import contents, write_derivatives, write_study
 from stillome.cli import demo, main
 from stillome.io import read_connectomes
-from stillome.pipeline import command_line
+from stillome.run import command_line
 
 
 @pytest.fixture(autouse=True)

@@ -12,19 +12,19 @@ from moving_people import MovingPeople
 from small_study import small_cohort, write_derivatives
 from stillome import read_cohort
 from stillome.cli import main
-from stillome.confounds import ConfoundCoding
-from stillome.edges import edges_to_matrices
+from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import StillomeWarning
 from stillome.io import read_connectomes, read_table
-from stillome.io.cohort_files import write_cohort
-from stillome.models import make_method
-from stillome.models.fitted import FittedModel, load_fitted, save_fitted
-from stillome.pipeline import open_run, run_pipeline
-from stillome.pipeline.settings import RunSettings
+from stillome.io.write_cohort import write_cohort
+from stillome.methods import make_method
+from stillome.methods.fitted import FittedModel, load_fitted, save_fitted
 from stillome.report.methods_text import methods_paragraph
 from stillome.report.results import read_results
 from stillome.report.sections import data_facts, provenance
 from stillome.report.verdict import judge
+from stillome.run import open_run, run_pipeline
+from stillome.run.settings import RunSettings
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 
@@ -188,7 +188,7 @@ def test_who_has_no_site_is_named(words, place, tmp_path, capsys):
     assert main([*given, "--confound=rms_mm", "--confound=site", "--out", f"{tmp_path}/out"]) == 2
     *_, said = capsys.readouterr().err.splitlines()
     assert said.startswith(WITHOUT_SITE)
-    assert ("or fit inv-vae" in said) == (words[0] != "compare")  # which refuses in any case
+    assert ("or fit inv-fa" in said) == (words[0] != "compare")  # which refuses in any case
 
 
 @pytest.mark.parametrize("verb", ["adjust", "transform", "predict"])

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from stillome.cli import main
-from stillome.cohort import Cohort
-from stillome.io.cohort_files import write_cohort
+from stillome.cohort.cohort import Cohort
+from stillome.io.write_cohort import write_cohort
 
 N_SUBJECTS, REGIONS = 24, ["a", "b", "c", "d", "e", "f"]
 

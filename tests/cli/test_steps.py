@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from stillome import InvVAE, leakage_certificate, read_cohort
+from stillome import InvFA, leakage_certificate, read_cohort
 from stillome.cli import main
-from stillome.cohort import Cohort
+from stillome.cohort.cohort import Cohort
 from stillome.evaluate import compare_methods
 from stillome.io import read_connectomes, read_motion, read_table
-from stillome.io.cohort_files import write_cohort
-from stillome.models.fitted import load_fitted
+from stillome.io.write_cohort import write_cohort
+from stillome.methods.fitted import load_fitted
 
 # Notes of the command line go to standard error, which is where they are looked for.
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
@@ -63,7 +63,7 @@ def model(study):
 def same(cohort):
     """The same model by the library, and the subjects it never saw."""
     train, test = cohort.select(np.arange(N_TRAIN)), cohort.select(np.arange(N_TRAIN, 64))
-    fitted = InvVAE(n_components=8, lengths=cohort.lengths, random_state=0).fit(
+    fitted = InvFA(n_components=8, lengths=cohort.lengths, random_state=0).fit(
         train.connectomes,
         train.traits[["trait_1", "trait_2"]],
         confounds=train.motion[["rms_mm"]],
@@ -272,7 +272,7 @@ def test_what_is_kept_is_kept(study, cohort, tmp_path):
     fitted = load_fitted(tmp_path / "model")
     assert (fitted.kept, fitted.traits) == (("trait_3",), ())
     train = cohort.select(np.arange(N_TRAIN))
-    expected = InvVAE(n_components=3).fit(
+    expected = InvFA(n_components=3).fit(
         train.connectomes,
         confounds=train.motion[["rms_mm"]],
         covariates_to_keep=train.traits[["trait_3"]],

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from odd_inputs import matrices
-from stillome.edges import edges_to_matrices
+from stillome.cohort.edges import edges_to_matrices
 from stillome.evaluate import fidelity_r2, fidelity_report, graph_measures
 from stillome.exceptions import ConfoundsError, InputError
 from stillome.simulate import simulate_cohort

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odd_inputs import matrices
-from stillome.edges import matrices_to_edges
+from stillome.cohort.edges import matrices_to_edges
 from stillome.evaluate import identification_rate, mean_subject_correlation
 from stillome.exceptions import InputError
 

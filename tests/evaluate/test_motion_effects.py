@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from odd_inputs import odd_scalars
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
 from stillome.evaluate.motion_effects import (
     describe_motion_effects,
     edge_table,

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from connectome_files import IDS, NAMES, TRUTH
 from mutations import MUTATIONS, rewrite
-from stillome.cohort import Cohort
+from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.inspection import inspect_path
 
@@ -26,7 +26,7 @@ DICTIONARY = {
     "sex": {"Levels": {"F": "", "M": ""}},
 }
 RELMAT = {"RelationshipMeasure": "streamline count", "Directed": False}
-MODEL = {"format": "stillome-model", "version": 1, "class": "InvVAE", "parameters": {"rank": 3}}
+MODEL = {"format": "stillome-model", "version": 1, "class": "InvFA", "parameters": {"rank": 3}}
 
 
 def text(content: str | dict) -> Callable[[Path], None]:
@@ -99,7 +99,7 @@ def test_folders_of_our_own(tmp_path: Path) -> None:
     assert inspect_path(tmp_path / "cohort" / "cohort.json").facts["subjects"] == "4"
     (tmp_path / "model").mkdir()
     text(MODEL)(tmp_path / "model" / "model.json")
-    assert inspect_path(tmp_path / "model").facts["class"] == "InvVAE"
+    assert inspect_path(tmp_path / "model").facts["class"] == "InvFA"
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
 from stillome.evaluate.motion_effects import describe_motion_effects
 from stillome.plot.motion_effect import plot_motion_effects
-from stillome.plot.regions import region_order
+from stillome.plot.region_order import region_order
 from stillome.plot.style import DIFFERENCE, LARGE_MOTION, SMALL_MOTION, house_style, save_figure
 
 

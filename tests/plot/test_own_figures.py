@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from stillome.evaluate.motion_effects import QCSC
 from stillome.exceptions import InputError
-from stillome.models.invariant.frontier import smallest_passing
+from stillome.methods.inv_fa.frontier import smallest_passing
 from stillome.plot import (
     plot_frontier,
     plot_glass_brain,
@@ -20,7 +20,7 @@ from stillome.plot import (
     plot_training,
 )
 from stillome.plot.qcsc import running_median
-from stillome.plot.regions import region_order
+from stillome.plot.region_order import region_order
 from stillome.plot.style import save_figure
 from stillome.simulate import load_desikan_killiany
 
@@ -42,7 +42,7 @@ def certificates():
             ridge=(-0.007, 0.8, 0.0), svr=(0.97, 1e-9, 0.02), zeros_ridge=(np.nan, np.nan, np.nan)
         ),
         "edgewise z": certificate(ridge=(-0.05, 0.7, 0.0), svr=(-0.24, 1.0, 0.02)),
-        "inv-vae z": certificate(ridge=(-0.007, 0.8, 0.0), svr=(-0.71, 1.0, 0.02)),
+        "inv-fa z": certificate(ridge=(-0.007, 0.8, 0.0), svr=(-0.71, 1.0, 0.02)),
     }
 
 
@@ -230,7 +230,7 @@ def test_features_of_one_method_share_its_colour_and_differ_in_marker():
     legend = plot_leakage(certificates()).legends[0]
     keys = {handle.get_label(): handle for handle in legend.legend_handles}
     one, other = keys["edgewise connectomes"], keys["edgewise z"]
-    assert one.get_color() == other.get_color() != keys["inv-vae z"].get_color()
+    assert one.get_color() == other.get_color() != keys["inv-fa z"].get_color()
     assert len({keys[name].get_marker() for name in certificates()}) == 4
 
 

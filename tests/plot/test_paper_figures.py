@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from figure_reading import assert_readable
-from stillome.cohort import MotionGroups
-from stillome.edges import edges_to_matrices
+from stillome.cohort.cohort import MotionGroups
+from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import InputError
 from stillome.plot import (
     plot_changed_edges,
@@ -21,7 +21,7 @@ from stillome.plot import (
     plot_trait_prediction,
     save_figure,
 )
-from stillome.plot.components import Projection
+from stillome.plot.component_plane import Projection
 from stillome.plot.palette import method_looks
 
 RNG = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_the_ends_of_a_trait_are_those_of_the_known_scores():
     z = RNG.normal(size=(300, 4))
     trait = z[:, 0].copy()
     trait[::3] = np.nan
-    figure = plot_trait_components({"gate": z, "inv-vae": z[:, :2]}, trait, trait_name="IQ")
+    figure = plot_trait_components({"gate": z, "inv-fa": z[:, :2]}, trait, trait_name="IQ")
     assert [axes.get_visible() for axes in figure.axes] == [True, True, True, True, False, False]
     low, high = figure.axes[3].collections[:2]
     assert len(low.get_offsets()) == len(high.get_offsets()) == 100
@@ -136,12 +136,12 @@ def summary_of(methods, n_traits):
 
 @pytest.mark.parametrize("n_traits", [1, 5, 12])
 def test_the_lines_are_the_figures_of_the_summary(n_traits):
-    methods = ["edgewise", "mine, which has a name longer than others", "gate", "inv-vae"]
+    methods = ["edgewise", "mine, which has a name longer than others", "gate", "inv-fa"]
     summary = summary_of(methods, n_traits)
     summary.loc[0, ["r_mean", "r_sd", "r_min", "r_max"]] = np.nan
     figure = plot_trait_prediction(summary)
     assert sum(axes.get_visible() for axes in figure.axes) == n_traits
-    order = ["inv-vae", "gate", "edgewise", methods[1]]
+    order = ["inv-fa", "gate", "edgewise", methods[1]]
     looks = method_looks(methods)
     assert list(looks) == order
     for axes, (_, rows) in zip(figure.axes, summary.groupby("trait", sort=False), strict=False):

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from figure_reading import apart, assert_readable, corners
-from stillome.edges import edge_indices, edges_to_matrices
+from stillome.cohort.edges import edge_indices, edges_to_matrices
 from stillome.exceptions import InputError
 from stillome.plot import (
     plot_changed_edges,
     plot_edge_differences,
     plot_edge_means,
 )
-from stillome.plot.components import MOTION
+from stillome.plot.component_plane import MOTION
 from stillome.plot.labels import spread
 from stillome.plot.matrices import MEANS
-from stillome.plot.regions import lobe_colours, region_order, short_names
+from stillome.plot.region_order import lobe_colours, region_order, short_names
 from stillome.simulate import load_desikan_killiany
 
 RNG = np.random.default_rng(0)
@@ -60,9 +60,9 @@ def test_edge_means_stand_in_the_order_of_hemisphere_and_lobe_with_their_names()
 
 def test_several_differences_share_one_colour_scale_and_name_lobes():
     raw = networks_of(68) - networks_of(68, seed=1)
-    figure = plot_edge_differences({"raw": raw, "gate": raw / 3, "inv-vae": raw / 50}, DK)
+    figure = plot_edge_differences({"raw": raw, "gate": raw / 3, "inv-fa": raw / 50}, DK)
     panels = figure.axes[:3]
-    assert [axes.get_title(loc="left") for axes in panels] == ["raw", "gate", "inv-vae"]
+    assert [axes.get_title(loc="left") for axes in panels] == ["raw", "gate", "inv-fa"]
     limits = {axes.images[0].get_clim() for axes in panels}
     assert limits == {(-np.abs(raw).max(), np.abs(raw).max())}
     assert panels[0].get_yticklabels()[0].get_text() == "L frontal"

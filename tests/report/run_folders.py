@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
 from stillome.evaluate import (
     compare_methods,
     fidelity_report,
@@ -12,13 +12,13 @@ from stillome.evaluate import (
     leakage_certificate,
     predict_trait,
 )
-from stillome.io.writers import provenance, write_dataset_description
-from stillome.models.edgewise import EdgewiseRegression
-from stillome.models.inv_vae import InvVAE
+from stillome.io.write import provenance, write_dataset_description
+from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.persistence import write_json, write_table
 from stillome.simulate import simulate_cohort
 
-OURS, BASELINE = "inv-vae", "edgewise"
+OURS, BASELINE = "inv-fa", "edgewise"
 HOSTILE_ID = "<script>alert('x')</script>"
 N_UNSEEN = 21
 _PERMUTATIONS = 120
@@ -46,7 +46,7 @@ def write_run(folder, cohort, truth=None, *, confound="rms_mm", traits=True):
     """Fit, certify, adjust and predict, and leave what `stillome run` leaves."""
     (folder / "work").mkdir(parents=True)
     motion = cohort.motion[[confound]].to_numpy(dtype=float)
-    model = InvVAE(n_components=8).fit(cohort.edges, confounds=motion)
+    model = InvFA(n_components=8).fit(cohort.edges, confounds=motion)
     _write_header(folder, cohort, confound, simulated=truth is not None)
     cohort.save(folder / "work" / "cohort")
     adjusted = model.adjust(cohort.edges, confounds=motion)
@@ -130,7 +130,7 @@ def _write_certificates(folder, cohort, answers, latents, motion):
         z = leakage_certificate(latents[method], motion, n_permutations=_PERMUTATIONS)
         parts += [("cohort", method, "connectomes", counts, len(motion))]
         parts += [("cohort", method, "z", z, len(motion))]
-    model = InvVAE(n_components=8).fit(cohort.edges[N_UNSEEN:], confounds=motion[N_UNSEEN:])
+    model = InvFA(n_components=8).fit(cohort.edges[N_UNSEEN:], confounds=motion[N_UNSEEN:])
     rest = motion[:N_UNSEEN]
     Z = model.transform(cohort.edges[:N_UNSEEN], confounds=rest)
     z = leakage_certificate(Z, rest, n_permutations=_PERMUTATIONS)

@@ -34,7 +34,7 @@ def one_sentence(error):
 def test_everything_is_read(results):
     assert results.cohort.n_subjects == len(results.subjects) == 70
     assert results.adjusted.shape == results.truth.shape == results.cohort.connectomes.shape
-    assert results.method == "inv-vae"
+    assert results.method == "inv-fa"
     assert results.baselines == ["edgewise"]
     assert results.whole_counts
     assert results.slider.keys[0] == "all subjects"
@@ -95,8 +95,8 @@ def test_matrices_of_another_size_are_refused(copied_run):
         ("format", "something else", "not that of a stillome run"),
         ("version", 99, "Update stillome"),
         ("settings", None, "damaged"),
-        ("settings", {"method": "inv-vae", "confounds": []}, "damaged"),
-        ("settings", {"method": "inv-vae", "confounds": ["speed"]}, "no motion column"),
+        ("settings", {"method": "inv-fa", "confounds": []}, "damaged"),
+        ("settings", {"method": "inv-fa", "confounds": ["speed"]}, "no motion column"),
     ],
 )
 def test_a_foreign_run_is_refused(copied_run, key, value, told):

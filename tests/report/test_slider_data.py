@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from report.variants import as_weights, with_many_regions, with_region_columns
-from stillome.edges import edge_indices
-from stillome.plot.regions import region_order
+from stillome.cohort.edges import edge_indices
+from stillome.plot.region_order import region_order
 from stillome.report.slider_data import _packed, slider_data
 
 

@@ -32,7 +32,7 @@ def convincing(results):
     """All probes at chance, everybody recognised."""
     found = certified(results, "raw", 0.8, 0.001)
     for use in ("cohort", "unseen"):
-        found = certified(found, "inv-vae", -0.02, 1.0, use=use)
+        found = certified(found, "inv-fa", -0.02, 1.0, use=use)
     return kept(found, r2=0.8, identification=1.0)
 
 
@@ -47,7 +47,7 @@ def test_a_convincing_run(convincing):
 
 
 def test_motion_that_is_left_fails(convincing):
-    verdict = judge(certified(convincing, "inv-vae", 0.4, 0.001, features="connectomes"))
+    verdict = judge(certified(convincing, "inv-fa", 0.4, 0.001, features="connectomes"))
     assert verdict.state == "bad"
     assert answer(verdict, "adjusted connectomes").answer.startswith(
         "No: 6 of 6 probes read motion"
@@ -55,13 +55,13 @@ def test_motion_that_is_left_fails(convincing):
 
 
 def test_a_small_remainder_calls_for_care(convincing):
-    verdict = judge(certified(convincing, "inv-vae", 0.03, 0.001, features="z"))
+    verdict = judge(certified(convincing, "inv-fa", 0.03, 0.001, features="z"))
     assert verdict.state == "caution"
     assert "covariate" in answer(verdict, "latents").answer
 
 
 def test_what_fails_in_unseen_people_calls_for_care(convincing):
-    verdict = judge(certified(convincing, "inv-vae", 0.4, 0.001, use="unseen"))
+    verdict = judge(certified(convincing, "inv-fa", 0.4, 0.001, use="unseen"))
     assert verdict.state == "caution"
     assert "held-out" in answer(verdict, "not seen").answer
 

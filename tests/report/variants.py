@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from stillome.cohort import Cohort
+from stillome.cohort.cohort import Cohort
 from stillome.report import Slider
 
 

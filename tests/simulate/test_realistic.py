@@ -9,8 +9,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from stillome.counts import nb_cdf, nb_pmf
-from stillome.edges import matrices_to_edges
+from stillome.cohort.edges import matrices_to_edges
+from stillome.counts.negative_binomial import nb_cdf, nb_pmf
 from stillome.exceptions import InputError
 from stillome.simulate import REGIMES, load_desikan_killiany, simulate_cohort
 from stillome.simulate.population import features, susceptibility

@@ -9,13 +9,17 @@ import pandas as pd
 import pytest
 
 from stillome.cli import main
-from stillome.cli.reproduce import import_studies
 from stillome.exceptions import StillomeError
 from stillome.simulate import simulate_communities
-
-study = import_studies()
-
-from studies import applied, motion_adjustment, motion_effects, outliers, real_data, section4  # noqa: E402
+from stillome.studies import (
+    applied,
+    motion_adjustment,
+    motion_effects,
+    outliers,
+    real_data,
+    section4,
+    study,
+)
 
 N_SUBJECTS, N_REGIONS = 44, 6
 

@@ -1,19 +1,14 @@
 """Traits, breakdown, synthetic release, and the page of all claims."""
 
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from stillome.exceptions import FileError
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from studies import breakdown, claims, study, synthetic_release, traits
+from stillome.studies import breakdown, claims, study, synthetic_release, traits
 
 VERDICTS = {study.HOLDS, study.ONLY_OURS, study.FAILS}
 

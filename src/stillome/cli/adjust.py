@@ -29,7 +29,7 @@ from stillome.exceptions import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stillome.models.fitted import FittedModel
+    from stillome.methods.fitted import FittedModel
 
 
 class Form(StrEnum):
@@ -79,9 +79,9 @@ def adjust(
 
     Example: stillome adjust model --connectomes new --motion new.tsv --out adjusted
     """
-    from stillome.io.writers import DESCRIPTION
-    from stillome.models.fitted import load_fitted
-    from stillome.models.reference import read_reference
+    from stillome.cohort.reference import read_reference
+    from stillome.io.write import DESCRIPTION
+    from stillome.methods.fitted import load_fitted
     from stillome.persistence import check_replaceable
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
@@ -140,7 +140,7 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from stillome.io.writers import DESCRIPTION, write_connectomes, write_dataset_description
+    from stillome.io.write import DESCRIPTION, write_connectomes, write_dataset_description
     from stillome.persistence import written_aside
 
     # Back from the model's order of regions to the one that was read.

@@ -56,7 +56,7 @@ def bids(
     confound: Confound = None,
     keep: Keep = None,
     group: Group = None,
-    method: Method = "inv-vae",
+    method: Method = "inv-fa",
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
     seed: Seed = 0,
@@ -85,7 +85,7 @@ def bids(
     ids = tuple(label.removeprefix("sub-") for label in participant_label or ())
     session = session_label.removeprefix("ses-") if session_label else None
     if level is Level.participant:
-        from stillome.pipeline.participants import apply_to_participants
+        from stillome.run.participants import apply_to_participants
 
         with steps(1, quiet=quiet) as step:
             step("Applying the model")
@@ -105,8 +105,8 @@ def bids(
             )
         print("\n".join(map(str, folders)))
         return
-    from stillome.pipeline import RunSettings
-    from stillome.pipeline.participants import find_participants
+    from stillome.run import RunSettings
+    from stillome.run.participants import find_participants
 
     table = None
     # A confound is a column of motion or of participants.tsv, which need not be there for it.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from stillome.evaluate.leakage import LeakageCertificate
-    from stillome.pipeline.confounds import Removed
+    from stillome.evaluate.leakage.certificate import LeakageCertificate
+    from stillome.run.removed import Removed
 
 LEAKS = 3
 
@@ -89,9 +89,9 @@ def certify(
 
     Example: stillome certify latents.tsv --motion motion.tsv --against counts
     """
-    from stillome.confounds import in_words
-    from stillome.evaluate.leakage import leakage_certificate
-    from stillome.pipeline.confounds import check_apart
+    from stillome.cohort.confound_coding import in_words
+    from stillome.evaluate.leakage.certificate import leakage_certificate
+    from stillome.run.removed import check_apart
 
     if out is not None:
         check_table(out, overwrite=overwrite)
@@ -150,7 +150,7 @@ def read_features(place: str, kind: Kind, labels: str | None, session: str | Non
     import numpy as np
 
     from stillome.io.connectomes import read_connectomes
-    from stillome.io.tables import read_table
+    from stillome.io.tables.phenotypes import read_table
 
     if kind is Kind.features or (kind is Kind.auto and is_feature_table(place)):
         values = read_table(place, session=session)
@@ -164,10 +164,10 @@ def read_features(place: str, kind: Kind, labels: str | None, session: str | Non
 
 def is_feature_table(place: str) -> bool:
     """Whether this is a table with one row per subject whose columns are not edges."""
-    from stillome.io import wide_tables
-    from stillome.io.files import open_item
-    from stillome.io.tables import ID_COLUMNS
-    from stillome.io.text_matrix import first_cells
+    from stillome.io.formats import wide_tables
+    from stillome.io.formats.text_matrix import first_cells
+    from stillome.io.guarded_files import open_item
+    from stillome.io.tables.phenotypes import ID_COLUMNS
 
     if not Path(place).is_file():
         return False
@@ -180,7 +180,7 @@ def is_feature_table(place: str) -> bool:
 
 def choose(tables: Tables, confounds: Sequence[str] | None) -> "Removed":
     """Return the columns of motion and traits that the probes look for."""
-    from stillome.pipeline.confounds import choose_removed
+    from stillome.run.removed import choose_removed
 
     assert tables.motion is not None  # the option must be given
     return choose_removed(tables.motion, tables.traits, confounds or ())
@@ -280,7 +280,7 @@ def _write(
     """Write one row per probe and kind of features, the sentence in the sidecar."""
     import pandas as pd
 
-    from stillome.io.writers import provenance
+    from stillome.io.write import provenance
     from stillome.persistence import write_json, write_table, written_aside
 
     rows = [

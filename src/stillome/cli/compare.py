@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from stillome.evaluate.compare import ComparisonResult
+    from stillome.evaluate.compare.comparison import ComparisonResult
 
 HEADER = "comparison.json"
 
@@ -43,7 +43,7 @@ def compare(
     ],
     out: Annotated[Path, typer.Option(help="The folder for the tables.")],
     method: Annotated[
-        list[str] | None, typer.Option(help="inv-vae, gate, combat …; by default all of them.")
+        list[str] | None, typer.Option(help="inv-fa, gate, combat …; by default all of them.")
     ] = None,
     confound: Confound = None,
     group: Group = None,
@@ -75,11 +75,11 @@ def compare(
     (paired tests) and a figure. A method that fails is reported as failed; the others go on.
 
     Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
-    --trait reading --method inv-vae --method edgewise --out comparison
+    --trait reading --method inv-fa --method edgewise --out comparison
     """
     from stillome.evaluate import compare_methods
     from stillome.persistence import written_aside
-    from stillome.pipeline.confounds import check_apart, choose_removed
+    from stillome.run.removed import check_apart, choose_removed
 
     names = list(dict.fromkeys(trait))
     # A folder that cannot be written is refused here, before hours of fitting.
@@ -160,10 +160,10 @@ def _write(
     files: tuple[str, ...],
     seed: int,
 ) -> None:
-    from stillome.io.writers import provenance
+    from stillome.io.write import provenance
     from stillome.persistence import write_json, write_table
     from stillome.plot.style import save_figure
-    from stillome.plot.traits import plot_trait_prediction
+    from stillome.plot.trait_bars import plot_trait_prediction
 
     tables = {"folds": result.folds, "summary": result.summary, "tests": result.tests}
     if len(result.null):

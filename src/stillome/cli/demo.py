@@ -10,7 +10,7 @@ from stillome.cli.options import Jobs, Quiet
 from stillome.cli.run import Replace, Report, Resume, Verbose, perform
 
 if TYPE_CHECKING:
-    from stillome.pipeline import RunSettings
+    from stillome.run import RunSettings
 
 N_SUBJECTS = 400
 N_TRAITS = 2
@@ -39,9 +39,9 @@ def demo(
     Example: stillome demo --out demo --open
     """
     from stillome.persistence import check_replaceable
-    from stillome.pipeline import command_line
-    from stillome.pipeline.run import check_writable
-    from stillome.pipeline.work import HEADER
+    from stillome.run import command_line
+    from stillome.run.folder import HEADER
+    from stillome.run.pipeline import check_writable
 
     check_writable(out)
     if not resume:
@@ -68,8 +68,8 @@ def demo(
 
 def write_study(out: Path, seed: int, *, overwrite: bool) -> "RunSettings":
     """Write the simulated study beside the results, and return how to run it."""
-    from stillome.io.cohort_files import write_cohort
-    from stillome.pipeline import RunSettings
+    from stillome.io.write_cohort import write_cohort
+    from stillome.run import RunSettings
     from stillome.simulate import simulate_cohort
 
     simulated = simulate_cohort(N_SUBJECTS, REGIME, n_traits=N_TRAITS, random_state=seed)

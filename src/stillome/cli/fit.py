@@ -31,8 +31,8 @@ from stillome.cli.options import (
 from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
-    from stillome.models.base import ConnectomeMethod
-    from stillome.models.fitted import FittedModel
+    from stillome.methods.contract import ConnectomeMethod
+    from stillome.methods.fitted import FittedModel
 
 
 def fit(
@@ -46,7 +46,7 @@ def fit(
         list[str] | None,
         typer.Option(help="A column of --traits (age, sex) that must not go with motion."),
     ] = None,
-    method: Annotated[str, typer.Option(help="inv-vae, gate, combat, sog …")] = "inv-vae",
+    method: Annotated[str, typer.Option(help="inv-fa, gate, combat, sog …")] = "inv-fa",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, a parameter of the method.")
     ] = None,
@@ -70,8 +70,8 @@ def fit(
     Example: stillome fit --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --out model
     """
-    from stillome.models.fitted import save_fitted
-    from stillome.models.storage import HEADER
+    from stillome.methods.fitted import save_fitted
+    from stillome.methods.storage import HEADER
     from stillome.persistence import written_aside
 
     model = new_method(method, parse_settings(settings or ()), seed)
@@ -106,7 +106,7 @@ def fit(
 
 def new_method(name: str, parameters: dict[str, Any], seed: int) -> "ConnectomeMethod":
     """Return an unfitted method with the parameters asked for."""
-    from stillome.models import make_method
+    from stillome.methods import make_method
 
     model = make_method(name, **parameters)
     if "random_state" in model.get_params() and "random_state" not in parameters:
@@ -143,9 +143,9 @@ def fit_subjects(
     step: Step,
 ) -> "FittedModel":
     """Fit a method to what was read, and say what it was fitted to."""
-    from stillome.models.fitted import FittedModel
-    from stillome.models.storage import Storable
-    from stillome.pipeline.confounds import check_apart, choose_removed
+    from stillome.methods.fitted import FittedModel
+    from stillome.methods.storage import Storable
+    from stillome.run.removed import check_apart, choose_removed
 
     cohort = read.cohort
     removed = choose_removed(cohort.motion, cohort.traits, confounds)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from stillome.cohort import Cohort
-    from stillome.io.record import ConnectomeData
-    from stillome.models.fitted import FittedModel
+    from stillome.cohort.cohort import Cohort
+    from stillome.io.connectome_data import ConnectomeData
+    from stillome.methods.fitted import FittedModel
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ def read_subjects(files: Files) -> Inputs:
 
 def read_tables(files: Files) -> Tables:
     """Read motion and traits alone, of everybody who is in them."""
-    from stillome.io.motion import read_motion
-    from stillome.io.tables import read_traits
-    from stillome.pipeline.confounds import not_motion
+    from stillome.io.motion.summary import read_motion
+    from stillome.io.tables.phenotypes import read_traits
+    from stillome.run.removed import not_motion
 
     if files.columns and not files.traits:
         raise InputError(f"{files.columns[0]!r} is in no table. Name the table with --traits.")

@@ -47,8 +47,8 @@ def motion(
     each column is, and never mixes the measures of different tools in one column.
     """
     from stillome import __version__
-    from stillome.io.motion import read_motion
-    from stillome.io.motion_table import sidecar_of, write_motion
+    from stillome.io.motion.motion_table import sidecar_of, write_motion
+    from stillome.io.motion.summary import read_motion
     from stillome.persistence import check_replaceable
 
     for place in (out, sidecar_of(out)):

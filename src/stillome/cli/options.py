@@ -16,7 +16,7 @@ Motion = Annotated[
 ]
 MotionIfKnown = Annotated[
     list[str] | None,
-    typer.Option("--motion", help="As for fit; inv-vae infers the motion of subjects without."),
+    typer.Option("--motion", help="As for fit; inv-fa infers the motion of subjects without."),
 ]
 Traits = Annotated[
     list[str] | None,

@@ -10,7 +10,7 @@ def check_table(path: Path, *, overwrite: bool = False) -> None:
     ------
     FileError, InputError
     """
-    from stillome.io.motion_table import sidecar_of
+    from stillome.io.motion.motion_table import sidecar_of
     from stillome.persistence import check_replaceable
 
     for place in (path, sidecar_of(path)):

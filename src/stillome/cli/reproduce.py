@@ -1,7 +1,6 @@
 """`stillome reproduce`: the paper's figures and claims, study by study."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -12,7 +11,7 @@ import typer
 
 from stillome.cli.console import heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
-from stillome.exceptions import FileError, InputError
+from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +34,12 @@ def reproduce(
     """Run the paper's studies anew, and say which of its claims hold.
 
     Each study gets a folder OUT/NAME: figures (PDF and PNG), every number they show (TSV), claims
-    and a manifest; all of them together also CLAIMS.md. The studies stand in the source tree.
+    and a manifest; all of them together also CLAIMS.md.
 
     Example: stillome reproduce section4 --quick
     """
-    study = import_studies()
+    from stillome.studies import study
+
     names = chosen_studies(name, study.STUDIES)
     from stillome.persistence import check_replaceable
 
@@ -55,7 +55,7 @@ def reproduce(
         for each in names:
             step(each)
             told = replace(options, step=lambda what, each=each: step.say(f"{each}: {what}"))
-            run = import_module(f"studies.{each}").run
+            run = import_module(f"stillome.studies.{each}").run
             outcome = study.write_outcome(
                 out / each, each, run, told, command=command, overwrite=overwrite
             )
@@ -69,25 +69,6 @@ def reproduce(
     print(table(_verdicts(claims)))
     print(heading("\nResults"))
     print("\n".join(f"  {place}" for place, _ in places))
-
-
-def import_studies() -> Any:
-    """Import ``studies.study`` from the source tree that stillome runs from.
-
-    Raises
-    ------
-    FileError
-        If stillome was installed without it.
-    """
-    root = Path(__file__).resolve().parents[3]
-    if not (root / "studies" / "study.py").is_file():
-        raise FileError(
-            "stillome was installed without its studies. Get the source tree and install it there "
-            "with `pip install -e .`."
-        )
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
-    return import_module("studies.study")
 
 
 def chosen_studies(name: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -116,7 +97,7 @@ def _write_page(
 ) -> None:
     from stillome.persistence import written_aside
 
-    page = import_module("studies.claims").claims_page(claims, manifest)
+    page = import_module("stillome.studies.claims").claims_page(claims, manifest)
     with written_aside(path, overwrite=overwrite) as aside:
         aside.write_text(page, encoding="utf-8")
 

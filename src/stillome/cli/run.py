@@ -27,7 +27,7 @@ from stillome.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from stillome.pipeline import RunSettings
+    from stillome.run import RunSettings
 
 
 class RunForm(StrEnum):
@@ -41,7 +41,7 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(help="A column of --traits (age, sex) that must not go with motion."),
 ]
-Method = Annotated[str, typer.Option(help="inv-vae, gate, combat, sog …")]
+Method = Annotated[str, typer.Option(help="inv-fa, gate, combat, sog …")]
 Baseline = Annotated[
     list[str], typer.Option(help="A method to compare with; repeat for several, or none.")
 ]
@@ -76,7 +76,7 @@ def run(
     confound: Confound = None,
     keep: Keep = None,
     group: Group = None,
-    method: Method = "inv-vae",
+    method: Method = "inv-fa",
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
     invariance_weight: Weight = None,
@@ -107,7 +107,7 @@ def run(
     Example: stillome run --connectomes counts --motion eddy --traits participants.tsv
     --trait reading --out results
     """
-    from stillome.pipeline import RunSettings
+    from stillome.run import RunSettings
 
     settings = RunSettings(
         connectomes=tuple(connectomes),
@@ -167,8 +167,8 @@ def perform(
     Stopped
         After Ctrl-C, with the command that continues.
     """
-    from stillome.pipeline import command_line, run_pipeline
-    from stillome.pipeline.run import steps_of
+    from stillome.run import command_line, run_pipeline
+    from stillome.run.pipeline import steps_of
 
     try:
         with steps(1 + len(steps_of(settings, report=report)), quiet=quiet) as step:
@@ -208,7 +208,7 @@ def reference_of(words: list[str]) -> tuple[float | str, ...]:
     >>> reference_of(["0.1"]), reference_of(["site=B"])
     ((0.1,), ('site=B',))
     """
-    from stillome.models.reference import float_of
+    from stillome.cohort.reference import float_of
 
     return tuple(word if "=" in word else float_of(word) for word in words)
 
@@ -229,7 +229,7 @@ def weight_of(word: str | None) -> float | str | None:
 
 def summary(out: Path) -> str:
     """Return the verdict on a finished run, and where its results are."""
-    from stillome.pipeline import verdict
+    from stillome.run import verdict
 
     said = [
         textwrap.fill(line, 92, initial_indent="  ", subsequent_indent="    ")

@@ -11,8 +11,8 @@ from stillome.cli.simulate import run_command
 from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
-    from stillome.cohort import Cohort
-    from stillome.models.fitted import FittedModel
+    from stillome.cohort.cohort import Cohort
+    from stillome.methods.fitted import FittedModel
 
 
 def sample(
@@ -30,9 +30,9 @@ def sample(
 
     Example: stillome sample model --subjects 1000 --out synthetic
     """
-    from stillome.io.cohort_files import write_cohort
-    from stillome.io.writers import DESCRIPTION
-    from stillome.models.fitted import load_fitted
+    from stillome.io.write import DESCRIPTION
+    from stillome.io.write_cohort import write_cohort
+    from stillome.methods.fitted import load_fitted
     from stillome.persistence import check_replaceable
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
@@ -69,14 +69,14 @@ def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
     import numpy as np
     import pandas as pd
 
-    from stillome.cohort import Cohort
-    from stillome.io.regions import described
-    from stillome.simulate.record import numbered_ids
+    from stillome.cohort.cohort import Cohort
+    from stillome.io.region_labels import described
+    from stillome.simulate.simulated_cohort import numbered_ids
 
     draw = getattr(fitted.model, "sample", None)
     if draw is None:
         raise InputError(
-            f"{type(fitted.model).__name__} cannot draw subjects. Fit inv-vae or gate instead."
+            f"{type(fitted.model).__name__} cannot draw subjects. Fit inv-fa or gate instead."
         )
     drawn = draw(n_subjects, random_state=seed)
 

@@ -11,7 +11,7 @@ from stillome.cli.console import heading, steps
 from stillome.cli.options import CohortForm, CohortFormat, Overwrite, Quiet, Seed
 
 if TYPE_CHECKING:
-    from stillome.io.cohort_files import CohortFiles
+    from stillome.io.write_cohort import CohortFiles
 
 
 class RegimeName(StrEnum):
@@ -43,8 +43,8 @@ def simulate(
 
     Example: stillome simulate --subjects 200 --out study
     """
-    from stillome.io.cohort_files import write_cohort
-    from stillome.io.writers import DESCRIPTION
+    from stillome.io.write import DESCRIPTION
+    from stillome.io.write_cohort import write_cohort
     from stillome.persistence import check_replaceable
     from stillome.simulate import simulate_cohort
 

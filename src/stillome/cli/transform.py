@@ -50,8 +50,8 @@ def transform(
     """
     import pandas as pd
 
-    from stillome.io.writers import write_described_table
-    from stillome.models.fitted import load_fitted
+    from stillome.io.write import write_described_table
+    from stillome.methods.fitted import load_fitted
 
     check_table(out, overwrite=overwrite)
     fitted = load_fitted(model)

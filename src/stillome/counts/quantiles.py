@@ -4,7 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from stillome.counts.tails import SMALLEST_TAIL, Flags, Floats, at_zero, probability_mass, tail_at
+from stillome.counts.tails import (
+    SMALLEST_TAIL,
+    Flags,
+    Floats,
+    at_zero,
+    probability_mass,
+    tail_at,
+)
 
 # From zero, a step of the recursion is far cheaper than a cdf; beyond this mean it is not.
 _WALK_FROM_ZERO_MEAN = 8.0

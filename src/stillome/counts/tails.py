@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-Floats = NDArray[np.float64]
+from stillome.arrays import Floats
+
 Flags = NDArray[np.bool_]
 
 SMALLEST_TAIL = 1e-300

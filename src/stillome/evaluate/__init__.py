@@ -1,14 +1,18 @@
 """What motion does to a cohort, what a method leaves of it, and what it keeps of the person."""
 
-from stillome.evaluate.compare import ComparisonResult, compare_methods
+from stillome.evaluate.compare.comparison import ComparisonResult, compare_methods
 from stillome.evaluate.disclosure import DisclosureReport, disclosure_report
 from stillome.evaluate.divergence import symmetric_kl
 from stillome.evaluate.fidelity import FidelityReport, fidelity_r2, fidelity_report
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.identity import identification_rate, mean_subject_correlation
-from stillome.evaluate.leakage import LeakageCertificate, leakage_certificate, probe_scores
+from stillome.evaluate.leakage.certificate import (
+    LeakageCertificate,
+    leakage_certificate,
+    probe_scores,
+)
 from stillome.evaluate.motion_effects import MotionEffects, describe_motion_effects
-from stillome.evaluate.prediction import predict_trait, residualised_traits
+from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits
 from stillome.evaluate.resemblance import Resemblance, cohort_resemblance, edge_slopes
 from stillome.evaluate.separation import Separation, group_separation, trait_separation
 

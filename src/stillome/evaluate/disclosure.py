@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
-from stillome.edges import matrices_to_edges
+from stillome.arrays import Floats
+from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.validation import check_connectomes, check_random_state
 from stillome.exceptions import InputError
-from stillome.validation import check_connectomes, check_random_state
-
-Floats = NDArray[np.float64]
 
 
 class AttackResult(NamedTuple):

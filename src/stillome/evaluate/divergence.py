@@ -1,12 +1,11 @@
 """How far apart two subjects' latents are, given how sure the encoder is of each."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
+from stillome.cohort.validation import check_features
 from stillome.exceptions import InputError
-from stillome.validation import check_features
-
-Floats = NDArray[np.float64]
 
 
 def symmetric_kl(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from stillome.cohort.validation import check_confounds, check_share
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.identity import (
     identification_rate,
@@ -13,9 +14,8 @@ from stillome.evaluate.identity import (
     mean_subject_correlation,
     paired_edges,
 )
-from stillome.evaluate.statistics import pearson_r
+from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
-from stillome.validation import check_confounds, check_share
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import shortest_path
 
-from stillome.edges import edges_to_matrices, matrices_to_edges
+from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 
 # Subjects whose matrices are in memory at once.
 _CHUNK = 256

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.edges import matrices_to_edges
+from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.validation import check_connectomes
 from stillome.exceptions import InputError
-from stillome.validation import check_connectomes
 
 Array = NDArray[np.float64]
 

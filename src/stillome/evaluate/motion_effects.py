@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from stillome.cohort import Cohort, MotionGroups
-from stillome.edges import edge_indices, matrices_to_edges
+from stillome.cohort.cohort import Cohort, MotionGroups
+from stillome.cohort.edges import edge_indices, matrices_to_edges
+from stillome.cohort.validation import as_floats, check_confounds, check_count
 from stillome.exceptions import InputError
-from stillome.validation import as_floats, check_confounds, check_count
 
 # Below this many subjects a rank correlation says nothing worth printing.
 _MIN_SUBJECTS = 4

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import ks_2samp
 
-from stillome.edges import edges_to_matrices, matrices_to_edges
+from stillome.arrays import Floats
+from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
+from stillome.cohort.validation import as_floats, check_connectomes
 from stillome.exceptions import InputError
-from stillome.validation import as_floats, check_connectomes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.decomposition import PCA
 
+from stillome.arrays import Floats
+from stillome.cohort.validation import as_floats, check_count, check_features, check_random_state
 from stillome.exceptions import InputError
-from stillome.validation import as_floats, check_count, check_features, check_random_state
 
-Floats = NDArray[np.float64]
 _SAME = 1e-10  # share of the largest singular value below which a direction is empty
 
 

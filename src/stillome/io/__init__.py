@@ -5,12 +5,12 @@ pipeline wrote; `read_cohort` joins them; `write_connectomes` gives results back
 """
 
 from stillome.io.cohorts import read_cohort
+from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes
 from stillome.io.inspection import inspect_path
-from stillome.io.motion import read_motion
-from stillome.io.record import ConnectomeData
-from stillome.io.tables import read_table, read_traits
-from stillome.io.writers import write_connectomes, write_described_table
+from stillome.io.motion.summary import read_motion
+from stillome.io.tables.phenotypes import read_table, read_traits
+from stillome.io.write import write_connectomes, write_described_table
 
 __all__ = [
     "ConnectomeData",

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
-from stillome.io.cleaning import as_numbers, check_square
-from stillome.io.record import Holding
-from stillome.io.regions import described, positions_of
+from stillome.io.clean import as_numbers, check_square
+from stillome.io.connectome_data import Holding
+from stillome.io.region_labels import described, positions_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.cohort import Cohort
+from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeWarning
+from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
-from stillome.io.folders import PathLike
-from stillome.io.ids import ids_in_common, normalise_ids
-from stillome.io.lengths import mean_lengths
-from stillome.io.motion import read_motion
-from stillome.io.record import ConnectomeData
-from stillome.io.tables import read_traits
+from stillome.io.fibre_lengths import mean_lengths
+from stillome.io.find import PathLike
+from stillome.io.motion.summary import read_motion
+from stillome.io.subject_ids import ids_in_common, normalise_ids
+from stillome.io.tables.phenotypes import read_traits
 from stillome.persistence import write_table, written_aside
 
 Paths = PathLike | Sequence[PathLike]

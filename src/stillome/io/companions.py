@@ -9,15 +9,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
-from stillome.io.bids_relmat import read_nodes
-from stillome.io.files import existing_path, open_item
-from stillome.io.fsl import read_flirt_matrix
+from stillome.io.formats.bids_relmat import read_nodes
+from stillome.io.formats.text_matrix import is_number
+from stillome.io.guarded_files import existing_path, open_item
 from stillome.io.inspection_record import Inspection, columns_of, short, some
-from stillome.io.regions import NAME_COLUMNS, described, read_labels
+from stillome.io.motion.fsl import read_flirt_matrix
+from stillome.io.motion.itk_transforms import mat_kind, read_itk_transform
+from stillome.io.region_labels import NAME_COLUMNS, described, read_labels
 from stillome.io.sidecars import describe_json, parse_object
-from stillome.io.text import parse_numbers, read_text
-from stillome.io.text_matrix import is_number
-from stillome.io.transforms import mat_kind, read_itk_transform
+from stillome.io.text_files import parse_numbers, read_text
 
 _LIMIT = 64 * 2**20
 _AVSCALE = b"Rotation & Translation Matrix"

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from stillome.cohort import Cohort
+from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.io.files import Item, open_item
-from stillome.io.folders import PathLike, find_items
-from stillome.io.ids import normalise_id, normalise_ids
-from stillome.io.lazy import LazyStack
+from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
+from stillome.io.connectome_measures import choose
+from stillome.io.find import PathLike, find_items
+from stillome.io.guarded_files import Item, open_item
+from stillome.io.lazy_stack import LazyStack
 from stillome.io.many_files import read_files
-from stillome.io.measures import choose
 from stillome.io.one_stack import read_stack
-from stillome.io.options import Options
+from stillome.io.reading_options import Options
 from stillome.io.recognise import read_contents
-from stillome.io.record import ConnectomeData, Contents, Holding, Source
-from stillome.io.regions import read_labels
+from stillome.io.region_labels import read_labels
+from stillome.io.subject_ids import normalise_id, normalise_ids
 
 logger = logging.getLogger(__name__)
 

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.cohort import HEADER, Cohort
+from stillome.cohort.cohort import HEADER, Cohort
 from stillome.exceptions import FileError, StillomeError, StillomeWarning
-from stillome.io.cleaning import NotSquareError
+from stillome.io.clean import NotSquareError
 from stillome.io.companions import describe_companion, describe_regions, describe_transform
+from stillome.io.connectome_data import ConnectomeData
+from stillome.io.connectome_measures import NotCountsError, SeveralMatricesError
 from stillome.io.connectomes import read_connectomes
-from stillome.io.delimited import read_cells
-from stillome.io.events import SeveralEventsError
-from stillome.io.files import existing_path, open_item
-from stillome.io.fsl import read_eddy_outlier_map
+from stillome.io.formats.text_matrix import first_cells, is_number
+from stillome.io.guarded_files import existing_path, open_item
 from stillome.io.inspection_record import Inspection, columns_of, range_of, short, some
-from stillome.io.measures import NotCountsError, SeveralMatricesError
-from stillome.io.motion import read_motion
-from stillome.io.motion_files import recognise as recognise_motion
+from stillome.io.motion.fsl import read_eddy_outlier_map
+from stillome.io.motion.motion_files import recognise as recognise_motion
+from stillome.io.motion.rotation_units import RotationUnitError
+from stillome.io.motion.summary import read_motion
 from stillome.io.one_stack import UnnamedSubjectsError
 from stillome.io.recognise import UnrecognisedError, read_contents
-from stillome.io.record import ConnectomeData
-from stillome.io.rotation_units import RotationUnitError
-from stillome.io.tables import read_table
-from stillome.io.text_matrix import first_cells, is_number
+from stillome.io.tables.delimited import read_cells
+from stillome.io.tables.events import SeveralEventsError
+from stillome.io.tables.phenotypes import read_table
 
 _SAMPLE = 64
 Place = str | os.PathLike[str]

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.assemble import Assembled, Reading, assemble
-from stillome.io.cleaning import Cleaner, Tally
-from stillome.io.files import Item
-from stillome.io.folders import Group, select_files
-from stillome.io.ids import normalise_ids
-from stillome.io.lengths import lengths_beside, mean_lengths
-from stillome.io.measures import check_name, check_values, choose
-from stillome.io.options import Options
+from stillome.io.clean import Cleaner, Tally
+from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
+from stillome.io.connectome_measures import check_name, check_values, choose
+from stillome.io.fibre_lengths import lengths_beside, mean_lengths
+from stillome.io.find import Group, select_files
+from stillome.io.guarded_files import Item
+from stillome.io.reading_options import Options
 from stillome.io.recognise import read_contents
-from stillome.io.record import ConnectomeData, Contents, Holding, Source
 from stillome.io.remarks import empty_regions, remarks
+from stillome.io.subject_ids import normalise_ids
 
 _SAMPLE = 16
 

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.assemble import Reading, assemble, region_table
-from stillome.io.cleaning import Cleaner, Tally, as_numbers, check_square
-from stillome.io.files import Item
-from stillome.io.ids import normalise_ids
-from stillome.io.lazy import STORAGE_ERRORS, LazyStack
-from stillome.io.lengths import lengths_beside, mean_lengths
-from stillome.io.measures import check_name, check_values
-from stillome.io.options import Options
-from stillome.io.record import ConnectomeData, Contents, Holding, Source
-from stillome.io.regions import positions_of
+from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
+from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
+from stillome.io.connectome_measures import check_name, check_values
+from stillome.io.fibre_lengths import lengths_beside, mean_lengths
+from stillome.io.guarded_files import Item
+from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
+from stillome.io.reading_options import Options
+from stillome.io.region_labels import positions_of
 from stillome.io.remarks import empty_regions, remarks
 from stillome.io.stacks import axis_of
+from stillome.io.subject_ids import normalise_ids
 
 # Stacks up to this size are loaded and judged whole; larger ones stay in their file.
 LAZY_BYTES = 2 * 2**30

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stillome.exceptions import FileError
-from stillome.io import (
+from stillome.io.clean import pickled
+from stillome.io.connectome_data import Contents, Holding
+from stillome.io.formats import (
     bids_relmat,
     cifti,
-    cmp3,
+    connectome_mapper,
     dsi_studio,
     edge_lists,
     gifti,
@@ -23,9 +25,7 @@ from stillome.io import (
     wide_tables,
     zarr_store,
 )
-from stillome.io.cleaning import pickled
-from stillome.io.files import ZIP_MAGIC, Item, member_names
-from stillome.io.record import Contents, Holding
+from stillome.io.guarded_files import ZIP_MAGIC, Item, member_names
 
 _PICKLES = (".gpickle", ".pkl", ".pickle", ".p", ".joblib", ".pt", ".pth")
 
@@ -50,7 +50,11 @@ FORMATS: tuple[Format, ...] = (
     Format(numpy_stacks.NPZ, numpy_stacks.recognises_npz, numpy_stacks.read_npz),
     Format(cifti.PRODUCER, cifti.recognises, cifti.read),
     Format(gifti.PRODUCER, gifti.recognises, gifti.read),
-    Format(cmp3.GRAPHML, cmp3.recognises_graphml, cmp3.read_graphml),
+    Format(
+        connectome_mapper.GRAPHML,
+        connectome_mapper.recognises_graphml,
+        connectome_mapper.read_graphml,
+    ),
     Format(
         dsi_studio.CONNECTOGRAM,
         dsi_studio.recognises_connectogram,
@@ -70,9 +74,9 @@ WRITERS: dict[str, Callable[[Path, Holding], None]] = {
     qsirecon.PRODUCER: qsirecon.write,
     dsi_studio.PRODUCER: dsi_studio.write,
     dsi_studio.CONNECTOGRAM: dsi_studio.write_connectogram,
-    cmp3.PRODUCER: cmp3.write,
-    cmp3.GRAPHML: cmp3.write_graphml,
-    cmp3.EDGE_LIST: edge_lists.write,
+    connectome_mapper.PRODUCER: connectome_mapper.write,
+    connectome_mapper.GRAPHML: connectome_mapper.write_graphml,
+    connectome_mapper.EDGE_LIST: edge_lists.write,
     edge_lists.PRODUCER: edge_lists.write,
     psc.PRODUCER: psc.write,
     numpy_stacks.CONNECTOFLOW: numpy_stacks.write_npy,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.io.cleaning import Tally
+from stillome.io.clean import Tally
 
 _LISTED = 5
 _STORED = {

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from stillome.exceptions import FileError
-from stillome.io.files import open_item
+from stillome.io.guarded_files import open_item
 from stillome.io.inspection_record import Inspection, some
 
 _LIMIT = 64 * 2**20

@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 
 from stillome.exceptions import FileError
-from stillome.io.hdf5_text import read_texts
-from stillome.io.measures import kind_of
-from stillome.io.record import Holding
+from stillome.io.connectome_data import Holding
+from stillome.io.connectome_measures import kind_of
+from stillome.io.formats.hdf5_text import read_texts
 
 _SUBJECTS = re.compile(
     r"(subjects?|participants?|eids?|sub)(_?ids?)?$|(^|_)ids?$|subjectkey$", re.I

@@ -1,22 +1,22 @@
 """Figures: each function takes arrays and results, fits nothing, and returns a figure."""
 
 from stillome.plot.circle import plot_changed_edges
-from stillome.plot.components import plot_components
+from stillome.plot.component_plane import plot_components
 from stillome.plot.correction import plot_correction
 from stillome.plot.distances import plot_distances
-from stillome.plot.frontier import plot_frontier
+from stillome.plot.frontier_curve import plot_frontier
 from stillome.plot.glass_brain import plot_glass_brain
-from stillome.plot.leakage import plot_leakage
+from stillome.plot.leakage_bars import plot_leakage
 from stillome.plot.matrices import plot_edge_differences, plot_edge_means
 from stillome.plot.motion_effect import plot_motion_effects
 from stillome.plot.motion_histogram import plot_motion_histogram
 from stillome.plot.motion_measures import plot_motion_measures
+from stillome.plot.one_subject import plot_subject
 from stillome.plot.qcsc import plot_qcsc
 from stillome.plot.style import house_style, save_figure
-from stillome.plot.subject import plot_subject
 from stillome.plot.training import plot_latent_units, plot_training
+from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
-from stillome.plot.traits import plot_trait_prediction
 
 __all__ = [
     "house_style",

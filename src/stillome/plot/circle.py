@@ -11,10 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.edges import edge_indices
+from stillome.cohort.edges import edge_indices
+from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError
 from stillome.plot.labels import signed, spread
-from stillome.plot.regions import (
+from stillome.plot.region_order import (
     check_matrix,
     check_regions,
     lobe_colours,
@@ -23,7 +24,6 @@ from stillome.plot.regions import (
     short_names,
 )
 from stillome.plot.style import DIFFERENCE, GREY, INK, house_style
-from stillome.validation import check_count
 
 _RING = (92.0, 97.0)
 _LABEL_RADIUS = 104.0

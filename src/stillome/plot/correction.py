@@ -4,16 +4,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from stillome.cohort import MotionGroups
-from stillome.edges import matrices_to_edges
+from stillome.arrays import Floats
+from stillome.cohort.cohort import MotionGroups
+from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.validation import check_connectomes
 from stillome.exceptions import InputError
 from stillome.plot.labels import signed
 from stillome.plot.style import GREY, LARGE_MOTION, SMALL_MOTION, house_style
-from stillome.validation import check_connectomes
-
-Floats = NDArray[np.float64]
 
 _BINS_PER_SIDE = 24
 

@@ -6,14 +6,13 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 from stillome.plot.labels import measure_label, spread
 from stillome.plot.matrices import MEANS
 from stillome.plot.motion_histogram import check_motion
-from stillome.plot.regions import check_matrix
+from stillome.plot.region_order import check_matrix
 from stillome.plot.style import INK, house_style
-
-Floats = NDArray[np.float64]
 
 _MOST_LEVELS = 8
 _SIDE_INCHES = 4.6

@@ -6,16 +6,15 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from stillome.edges import edge_indices
+from stillome.arrays import Floats
+from stillome.cohort.edges import edge_indices
+from stillome.cohort.validation import as_floats, check_count
 from stillome.exceptions import InputError
 from stillome.plot.labels import signed
-from stillome.plot.regions import check_matrix, check_regions
+from stillome.plot.region_order import check_matrix, check_regions
 from stillome.plot.style import DIFFERENCE, INK, house_style
-from stillome.validation import as_floats, check_count
-
-Floats = NDArray[np.float64]
 
 _BRAIN_SHARE = 0.74  # of the figure's height; title and colour bar have the rest
 # The pale middle of the differences would be lost on white.

@@ -10,11 +10,12 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap, Normalize, SymLogNorm
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 from stillome.plot.labels import round_down, signed
-from stillome.plot.regions import (
+from stillome.plot.region_order import (
     check_matrix,
     check_regions,
     lobe_groups,
@@ -24,7 +25,6 @@ from stillome.plot.regions import (
 )
 from stillome.plot.style import DIFFERENCE, house_style
 
-Floats = NDArray[np.float64]
 Matrices = ArrayLike | Mapping[str, ArrayLike]
 
 MEANS = LinearSegmentedColormap.from_list(

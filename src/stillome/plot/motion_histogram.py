@@ -5,11 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.cohort import MotionGroups
+from stillome.cohort.cohort import MotionGroups
+from stillome.cohort.validation import as_floats
 from stillome.exceptions import InputError
 from stillome.plot.labels import motion_label
 from stillome.plot.style import LARGE_MOTION, SMALL_MOTION, house_style
-from stillome.validation import as_floats
 
 
 def plot_motion_histogram(

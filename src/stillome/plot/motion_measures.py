@@ -5,13 +5,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 from stillome.plot.labels import measure_label
 from stillome.plot.style import DIFFERENCE, INK, MAIN, house_style
-
-Floats = NDArray[np.float64]
 
 _MOST_SCATTERED = 7  # more measures, and only the numbers are shown
 

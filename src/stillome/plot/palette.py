@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stillome.models.methods import METHODS
+from stillome.methods.registry import METHODS
 from stillome.plot.style import GREY, INK
 
 
@@ -17,7 +17,7 @@ class Look(NamedTuple):
 # Okabe and Ito; light and dark take turns.
 _LOOKS = {
     "raw": Look(GREY, "o"),
-    "inv-vae": Look("#0072b2", "D"),
+    "inv-fa": Look("#0072b2", "D"),
     "gate": Look("#e69f00", "s"),
     "combat": Look("#009e73", "^"),
     "sog": Look("#cc79a7", "v"),
@@ -32,8 +32,8 @@ def order_methods(names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> order_methods(["mine", "gate", "raw", "inv-vae", "gate"])
-    ['raw', 'inv-vae', 'gate', 'mine']
+    >>> order_methods(["mine", "gate", "raw", "inv-fa", "gate"])
+    ['raw', 'inv-fa', 'gate', 'mine']
     """
     given = list(dict.fromkeys(names))
     known = [name for name in ("raw", *METHODS) if name in given]

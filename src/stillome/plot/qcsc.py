@@ -5,13 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.evaluate.motion_effects import QCSC
 from stillome.exceptions import InputError
 from stillome.plot.style import GREY, INK, MAIN, house_style
-
-Floats = NDArray[np.float64]
 
 _MOST_COLUMNS = 3
 _EDGES_PER_MEDIAN = 15
@@ -24,7 +22,7 @@ def plot_qcsc(records: Mapping[str, QCSC]) -> Figure:
     Parameters
     ----------
     records : mapping of str to QCSC
-        By title ("raw", "inv-vae"), in the order of the panels; see `qcsc_correlations`. Where
+        By title ("raw", "inv-fa"), in the order of the panels; see `qcsc_correlations`. Where
         fibre lengths are unknown, a panel shows how the correlations are spread instead. Edges
         that are the same in everybody have no correlation and are left out.
 

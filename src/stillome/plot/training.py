@@ -9,13 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
+from stillome.cohort.validation import as_floats, check_count
 from stillome.exceptions import InputError
-from stillome.models.diagnostics import COLLAPSE_NATS, LatentDiagnostics
+from stillome.methods.diagnostics import COLLAPSE_NATS, LatentDiagnostics
+from stillome.plot.drawn_tables import check_columns
 from stillome.plot.style import GREY, INK, LARGE_MOTION, MAIN, house_style
-from stillome.plot.tables import check_columns
-from stillome.validation import as_floats, check_count
-
-Floats = NDArray[np.float64]
 
 _NEEDED = ("epoch", "training_loss", "training_kl", "training_active_units")
 _COLLAPSED = "#f3d3bd"

@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
+from stillome.cohort.validation import as_floats, check_count, check_features
 from stillome.exceptions import InputError
-from stillome.plot.components import Projection
+from stillome.plot.component_plane import Projection
 from stillome.plot.style import house_style
-from stillome.validation import as_floats, check_count, check_features
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _LOWEST, _HIGHEST = "#0072b2", "#e69f00"

@@ -8,33 +8,32 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from stillome.edges import matrices_to_edges
+from stillome.arrays import Floats
+from stillome.cohort.edges import matrices_to_edges
 from stillome.evaluate.motion_effects import (
     MotionEffects,
     describe_motion_effects,
     qcsc_correlations,
 )
 from stillome.plot.circle import plot_changed_edges
-from stillome.plot.components import plot_components
+from stillome.plot.component_plane import plot_components
 from stillome.plot.correction import plot_correction
-from stillome.plot.frontier import plot_frontier
+from stillome.plot.frontier_curve import plot_frontier
 from stillome.plot.glass_brain import plot_glass_brain
 from stillome.plot.labels import measure_label
-from stillome.plot.leakage import plot_leakage
+from stillome.plot.leakage_bars import plot_leakage
 from stillome.plot.matrices import plot_edge_differences, plot_edge_means
 from stillome.plot.motion_effect import plot_motion_effects
 from stillome.plot.motion_measures import plot_motion_measures
+from stillome.plot.one_subject import plot_subject
 from stillome.plot.qcsc import plot_qcsc
-from stillome.plot.subject import plot_subject
 from stillome.plot.training import plot_latent_units, plot_training
+from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
-from stillome.plot.traits import plot_trait_prediction
 from stillome.report.certificates import certificates_of
 from stillome.report.results import Results
-from stillome.report.tables import ID
+from stillome.report.run_tables import ID
 from stillome.report.words import method_name, number
-
-Floats = NDArray[np.float64]
 
 
 @lru_cache(maxsize=1)

@@ -20,11 +20,11 @@ REFERENCES = {
     "Learning, 52, 239–281.",
 }
 _HOW = {
-    "inv-vae": "The effect of motion on every edge was estimated by negative binomial likelihood, "
+    "inv-fa": "The effect of motion on every edge was estimated by negative binomial likelihood, "
     "pooled over edges; what it did not explain was encoded in a latent z for each subject "
     "(motion-invariant variational auto-encoding; Zhang et al., 2024, as extended in stillome), "
     "and each subject's own residual was replayed at the reference by a randomised quantile map",
-    "inv-vae-published": "Connectomes were encoded by the motion-invariant variational "
+    "inv-fa-published": "Connectomes were encoded by the motion-invariant variational "
     "auto-encoder of Zhang et al. (2024)",
     "edgewise": "Every edge was regressed on motion on the logarithmic scale",
 }

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort import Cohort
-from stillome.confounds import ConfoundCoding, in_words
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.confound_coding import ConfoundCoding, in_words
+from stillome.cohort.reference import reference_of_run
 from stillome.exceptions import FileError
-from stillome.models.reference import reference_of_run
 from stillome.persistence import read_array, read_json
-from stillome.report.tables import ID, read_run_table
+from stillome.report.run_tables import ID, read_run_table
 
 FORMAT, FORMAT_VERSION = "stillome-run", 1
 _SLIDER = ("references", "keys", "matrices", "observed", "observed_motion")

@@ -10,7 +10,7 @@ from stillome.report.certificates import certificate
 from stillome.report.html_tables import HtmlTable, Row, html_table
 from stillome.report.methods_text import methods_paragraph, references
 from stillome.report.results import Results
-from stillome.report.tables import ID
+from stillome.report.run_tables import ID
 from stillome.report.words import (
     listed,
     number,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.edges import edge_indices
-from stillome.plot.regions import lobe_colours, region_order, short_names
+from stillome.cohort.edges import edge_indices
+from stillome.plot.region_order import lobe_colours, region_order, short_names
 from stillome.report.results import Results, Slider
 
 BUDGET_BYTES = 6_500_000  # before base64, which adds a third

@@ -7,7 +7,7 @@ import pandas as pd
 
 from stillome.plot.labels import measure_label
 from stillome.report.results import Results
-from stillome.report.tables import ID
+from stillome.report.run_tables import ID
 
 _TITLES = {
     "flags": "Flags",

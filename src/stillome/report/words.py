@@ -4,8 +4,8 @@ import math
 
 NAMES = {
     "raw": "as scanned",
-    "inv-vae": "InvVAE",
-    "inv-vae-published": "inv-VAE as published",
+    "inv-fa": "InvFA",
+    "inv-fa-published": "inv-VAE as published",
     "gate": "GATE",
     "combat": "ComBat",
     "sog": "SOG",

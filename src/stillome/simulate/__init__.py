@@ -1,10 +1,10 @@
 """Cohorts whose truth is known: the paper's simulations and realistic ones."""
 
 from stillome.simulate.communities import simulate_communities, simulate_extreme_motion
+from stillome.simulate.desikan_killiany import load_desikan_killiany
 from stillome.simulate.realistic import simulate_cohort
-from stillome.simulate.record import SimulatedCohort
 from stillome.simulate.regimes import REGIMES
-from stillome.simulate.regions import load_desikan_killiany
+from stillome.simulate.simulated_cohort import SimulatedCohort
 
 __all__ = [
     "REGIMES",

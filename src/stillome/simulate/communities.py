@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
-from stillome.simulate.record import (
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
+from stillome.simulate.simulated_cohort import (
     RandomState,
     SimulatedCohort,
     check_choice,

@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from stillome.edges import edge_indices
+from stillome.arrays import Floats
+from stillome.cohort.edges import edge_indices
+from stillome.simulate.desikan_killiany import fiber_lengths, homotopic, same_value
 from stillome.simulate.regimes import Rates, Regime
-from stillome.simulate.regions import fiber_lengths, homotopic, same_value
-
-Floats = NDArray[np.float64]
 
 N_LATENTS = 20
 _BASELINE_MEAN, _BASELINE_SD = 1.4, 2.3  # of log expected counts over edges

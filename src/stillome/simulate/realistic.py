@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort import Cohort
-from stillome.edges import edges_to_matrices
+from stillome.arrays import Floats
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import InputError
+from stillome.simulate.desikan_killiany import load_desikan_killiany
 from stillome.simulate.population import (
     MOTION_LAWS,
     N_LATENTS,
@@ -18,7 +20,8 @@ from stillome.simulate.population import (
     Population,
     draw_population,
 )
-from stillome.simulate.record import (
+from stillome.simulate.regimes import REGIMES, Regime
+from stillome.simulate.simulated_cohort import (
     RandomState,
     SimulatedCohort,
     check_choice,
@@ -26,10 +29,6 @@ from stillome.simulate.record import (
     generator,
     numbered_ids,
 )
-from stillome.simulate.regimes import REGIMES, Regime
-from stillome.simulate.regions import load_desikan_killiany
-
-Floats = NDArray[np.float64]
 
 _BLOCK_SUBJECTS = 256
 _TRAIT_MEAN, _TRAIT_SD = 100.0, 15.0

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.counts import map_counts
-
-Floats = NDArray[np.float64]
+from stillome.arrays import Floats
+from stillome.counts.negative_binomial import map_counts
 
 # Motion (mm) at which the saturating dose has reached 63 % of its ceiling.
 _SATURATION_MM = 0.6

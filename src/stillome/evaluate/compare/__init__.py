@@ -1,0 +1,1 @@
+"""Several methods on the same folds, traits and probes."""

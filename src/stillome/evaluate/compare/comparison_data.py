@@ -1,0 +1,116 @@
+"""What a comparison needs of a cohort, looked up by name and judged once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.validation import check_confounds, check_traits
+from stillome.evaluate.prediction.folds import group_labels
+from stillome.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Study:
+    """Traits, confounds and groups of the same subjects, in one order.
+
+    Attributes
+    ----------
+    subject_ids : tuple of str
+    trait_names : tuple of str
+    traits : array of shape (n, T)
+        NaN is missing.
+    confounds : array of shape (n, C)
+    labels : array of shape (n,)
+        Number of the group of each subject.
+    """
+
+    subject_ids: tuple[str, ...]
+    trait_names: tuple[str, ...]
+    traits: NDArray[np.float64]
+    confounds: NDArray[np.float64]
+    labels: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        cohort: Cohort,
+        traits: str | Sequence[str] | None,
+        confounds: str | Sequence[str] | ArrayLike | None,
+        groups: str | ArrayLike | None,
+    ) -> "Study":
+        """Look everything up in a cohort; see `compare_methods` for what the arguments mean."""
+        if not isinstance(cohort, Cohort):
+            raise InputError(f"cohort: a {type(cohort).__name__}; expected a stillome Cohort.")
+        names = _names(traits, cohort.traits, "traits")
+        values = check_traits(_columns(cohort.traits, names, "traits"))
+        if isinstance(groups, str):
+            groups = _group_column(cohort, groups)
+        return cls(
+            tuple(cohort.subject_ids),
+            names,
+            values,
+            _confounds(cohort, confounds),
+            group_labels(groups, cohort.n_subjects),
+        )
+
+    def with_traits_of(self, order: NDArray[np.intp]) -> "Study":
+        """Give subject i the traits of subject ``order[i]``, as a permutation test does."""
+        return replace(self, traits=self.traits[order])
+
+
+def _confounds(
+    cohort: Cohort, confounds: str | Sequence[str] | ArrayLike | None
+) -> NDArray[np.float64]:
+    is_array = not (confounds is None or isinstance(confounds, str) or _is_text(confounds))
+    if is_array:
+        return check_confounds(confounds, n_subjects=cohort.n_subjects)  # type: ignore[arg-type]
+    asked: Any = [confounds] if isinstance(confounds, str) else confounds
+    others = [n for n in asked or () if n not in cohort.motion and n in cohort.traits]
+    motion = None if asked is None else [name for name in asked if name not in others]
+    names = () if others and not motion else _names(motion, cohort.motion, "motion")
+    coding = ConfoundCoding.fit(cohort.motion[list(names)], cohort.traits[others])
+    coded = coding.encode(cohort.motion, cohort.traits)
+    with coding.naming(cohort.subject_ids, "Fill it in, or leave out the subject."):
+        return check_confounds(coded, name=f"confounds {[*coding.names]}")
+
+
+def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:
+    """Return the columns asked for, or every column that holds numbers."""
+    if isinstance(names, str):
+        names = [names]
+    if names is not None and not _is_text(names):
+        raise InputError(f"{where}: {names!r}; expected the names of columns.")
+    chosen = tuple(table.select_dtypes("number").columns if names is None else names)
+    missing = [name for name in chosen if name not in table]
+    if missing or not chosen:
+        raise InputError(
+            f"The cohort's {where} have no column {missing[0] if missing else '(of numbers)'!r}; "
+            f"they have {list(table.columns)}."
+        )
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"{where}: a column is named twice in {list(chosen)}.")
+    return chosen
+
+
+def _columns(table: pd.DataFrame, names: Sequence[str], where: str) -> NDArray[np.float64]:
+    try:
+        return table[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {list(names)} are not all numbers ({error}).") from error
+
+
+def _group_column(cohort: Cohort, name: str) -> NDArray[Any]:
+    for table in (cohort.traits, cohort.motion):
+        if name in table:
+            return table[name].to_numpy(dtype=object)
+    raise InputError(f"groups: no column {name!r} among the cohort's traits or motion.")
+
+
+def _is_text(values: Any) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, str) for value in values)

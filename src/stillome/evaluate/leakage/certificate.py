@@ -1,0 +1,235 @@
+"""The leakage certificate: whether any probe can still read motion from features."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort.validation import check_count, check_random_state, check_share
+from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
+from stillome.evaluate.leakage.probes import (
+    ProbeResult,
+    Shuffler,
+    fit_svr,
+    fit_trees,
+    probe_by_fitting,
+    probe_distance_correlation,
+    probe_ridge,
+)
+from stillome.exceptions import StillomeWarning
+
+Kind = Literal["features", "counts"]
+Progress = Callable[[int, int], None]
+Job = Callable[[], ProbeResult]
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageCertificate:
+    """What the probes found.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per probe: ``r2`` (cross-fitted R² of the confound that is read best; for distance
+        correlation its bias-corrected square), ``p_value`` (exact permutation test), ``p_holm``
+        (corrected over probes), ``null_95`` (95th percentile without leakage).
+    worst : str
+        The probe with the largest R².
+    passed : bool
+        Whether no probe beats permuted motion at `level` after Holm's correction.
+    level : float
+    """
+
+    table: pd.DataFrame
+    worst: str
+    passed: bool
+    level: float = 0.05
+
+    @property
+    def worst_r2(self) -> float:
+        """Largest R² of any probe."""
+        return float(self.table.loc[self.worst, "r2"])
+
+    def sentence(
+        self,
+        features: str = "these features",
+        raw: "LeakageCertificate | None" = None,
+        *,
+        confounds: str = "motion",
+    ) -> str:
+        """Say the verdict in plain words.
+
+        Parameters
+        ----------
+        features : str
+            What was probed, e.g. ``"z"``.
+        raw : LeakageCertificate, optional
+            The certificate of the unadjusted connectomes, for comparison.
+        confounds : str, default="motion"
+            What the probes looked for.
+        """
+        if self.passed:
+            shown, verdict = self.worst, f"No probe reads {confounds} from {features} (worst: "
+        else:
+            # The worst R² need not be the significant one.
+            shown = str(self.table["p_holm"].idxmin())
+            caught = int((self.table["p_holm"] <= self.level).sum())
+            reads = "reads" if caught == 1 else "read"
+            verdict = (
+                f"{caught} of {len(self.table)} probes {reads} {confounds} from {features} "
+                "(clearest: "
+            )
+        row = self.table.loc[shown]
+        text = f"{verdict}{shown}, R² {row['r2']:.3f}, p = {row['p_value']:.2g})"
+        return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+def leakage_certificate(
+    features: ArrayLike,
+    confounds: ArrayLike,
+    *,
+    kind: Kind = "features",
+    nuisance: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_permutations: int = 500,
+    n_folds: int = 5,
+    level: float = 0.05,
+    random_state: int | np.random.Generator | None = 0,
+    progress: Progress | None = None,
+) -> LeakageCertificate:
+    """Let every probe try to read the confounds from the features of held-out subjects.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, p), or (n, V, V) with ``kind="counts"``
+        A representation, or connectomes.
+    confounds : array-like of shape (n,) or (n, C)
+        Motion; a probe is scored by the column that it reads best.
+    kind : {"features", "counts"}, default="features"
+        Counts are probed on the log scale, and their pattern of zeros by itself as well.
+    nuisance : array-like of shape (n,) or (n, Q), optional
+        What may legitimately link features and confounds (age, sex): its linear part is taken
+        out of both before probing.
+    groups : array-like of shape (n,), optional
+        Family or site: kept together in folds and in permutations.
+    n_permutations : int, default=500
+        For ridge and distance correlation; the slower probes are tested prequentially, with a
+        number of their own.
+    n_folds : int, default=5
+    level : float, default=0.05
+        Chance of a false alarm, over all probes.
+    random_state : int, numpy.random.Generator or None, default=0
+    progress : callable, optional
+        Called with (probes done, probes in all).
+
+    Returns
+    -------
+    LeakageCertificate
+
+    Raises
+    ------
+    InputError
+        If the features are the same for everybody: an empty representation passes any probe.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> motion = rng.gamma(2.0, 0.2, 120)
+    >>> clean = rng.standard_normal((120, 5))
+    >>> leakage_certificate(clean, motion).passed
+    True
+    >>> leaking = clean + motion[:, None]
+    >>> leakage_certificate(leaking, motion).passed
+    False
+    """
+    level = check_share(level, "level")
+    n_permutations = check_count(n_permutations, "n_permutations", minimum=1)
+    rng = check_random_state(random_state)
+    data = prepare_probes(features, confounds, kind, nuisance, groups, n_folds, rng)
+    jobs = _jobs(data, n_permutations, rng)
+    if n_permutations + 1 < len(jobs) / level:
+        warnings.warn(
+            f"n_permutations={n_permutations}: too few for ridge or distance correlation to fail "
+            f"at level {level:g} over {len(jobs)} probes; use {int(np.ceil(len(jobs) / level))}.",
+            StillomeWarning,
+            stacklevel=2,
+        )
+    results = {}
+    for done, (name, job) in enumerate(jobs.items(), start=1):
+        results[name] = job()
+        if progress is not None:
+            progress(done, len(jobs))
+    table = pd.DataFrame.from_dict(results, orient="index", columns=ProbeResult._fields)
+    table.index.name = "probe"
+    table.insert(2, "p_holm", holm(table["p_value"].to_numpy()))
+    passed = bool((table["p_holm"] > level).all())
+    return LeakageCertificate(table, str(table["r2"].idxmax()), passed, level)
+
+
+def probe_scores(
+    features: ArrayLike,
+    confounds: ArrayLike,
+    *,
+    kind: Kind = "features",
+    nuisance: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_folds: int = 5,
+    random_state: int | np.random.Generator | None = 0,
+) -> dict[str, float]:
+    """Return the R² of every probe, without the tests, in less than half the time.
+
+    Parameters are those of `leakage_certificate`, whose R² these are.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> motion = rng.gamma(2.0, 0.2, 120)
+    >>> scores = probe_scores(rng.standard_normal((120, 5)) + motion[:, None], motion)
+    >>> scores["ridge"] > 0.1
+    True
+    """
+    rng = check_random_state(random_state)
+    data = prepare_probes(features, confounds, kind, nuisance, groups, n_folds, rng)
+    return {name: job().r2 for name, job in _jobs(data, 0, rng).items()}
+
+
+def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dict[str, Job]:
+    """Return what is to be run, by the name it has in the table; nothing is tested at 0."""
+    # Each probe has its own generator, so that scores are the same with and without tests.
+    seeds = rng.integers(2**63, size=4).tolist()
+    shuffles, *fits = [np.random.default_rng(seed) for seed in seeds]
+    orders = Shuffler(data.groups).draw_many(n_permutations, shuffles)
+    x, c, folds, zeros = data.features, data.confounds, data.folds, data.zeros
+    groups = data.groups if n_permutations else None
+    jobs: dict[str, Job] = {
+        "ridge": lambda: probe_ridge(x, c, folds, orders),
+        "svr": lambda: probe_by_fitting(fit_svr, x, c, folds, groups, fits[0]),
+        "trees": lambda: probe_by_fitting(fit_trees, x, c, folds, groups, fits[1]),
+        "distance correlation": lambda: probe_distance_correlation(x, c, orders),
+    }
+    if zeros is not None:
+        jobs["zeros, ridge"] = lambda: probe_ridge(zeros, c, folds, orders)
+        jobs["zeros, trees"] = lambda: probe_by_fitting(fit_trees, zeros, c, folds, groups, fits[2])
+    return jobs
+
+
+def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Correct p-values for having looked several times (Holm's step-down).
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values)
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return corrected

@@ -1,0 +1,1 @@
+"""Trait prediction without leaks: folds, residuals, and tests between methods."""

@@ -1,0 +1,148 @@
+"""What was measured: told from the producer's word for it, and from the values themselves."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.exceptions import FileError
+from stillome.io.connectome_data import Holding
+
+# The order matters: `sift_invnodevol_radius2_count` is a density, not a weight or a count.
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("length", r"length|(?<![a-z])len(?![a-z])"),
+    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob"),
+    ("correlation", r"correl|pconn|(?<![a-z])r2z|functional"),
+    ("tissue", r"(?<![a-z])(mean_?)?(g?fa|md|ad|rd|qa|adc|icvf|isovf|od|vol|volume)(?![a-z])"),
+    ("weight", r"sift|fbc|weights?(?![a-z])"),
+)
+_LOOKS_LIKE = {
+    "length": "lengths",
+    "density": "normalised densities",
+    "correlation": "correlations",
+    "tissue": "a tissue measure",
+}
+ACCEPTED = frozenset({"count", "weight"})
+_ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
+_DEFAULT = "radius2_count"
+
+
+class NotCountsError(FileError):
+    """A matrix of something else than counts (E5); `kind` says of what."""
+
+    def __init__(self, sentence: str, kind: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class SeveralMatricesError(FileError):
+    """More than one matrix could be meant (E6); `choices` names them."""
+
+    def __init__(self, label: str, choices: Sequence[str]) -> None:
+        listed = ", ".join(choices)
+        super().__init__(f"{label} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+        self.choices = tuple(choices)
+
+
+def kind_of(measure: str) -> str:
+    """Sort a producer's word, or a file's name, into a kind of measure.
+
+    Returns
+    -------
+    {"count", "weight", "length", "density", "correlation", "tissue"}
+
+    Examples
+    --------
+    >>> kind_of("sub-A01_desc-desikan_meanlength.csv"), kind_of("radius2_count"), kind_of("sift2")
+    ('length', 'count', 'weight')
+    """
+    words = _ENTITY.sub("", measure).lower()
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, words)), "count")
+
+
+def choose(
+    holdings: Sequence[Holding], label: str, *, atlas: str | None, measure: str | None
+) -> Holding:
+    """Pick the one matrix that is meant.
+
+    Raises
+    ------
+    FileError
+        If several fit (E6) or none.
+    """
+    found = [h for h in holdings if atlas is None or _same(h.atlas, atlas)]
+    if measure is not None:
+        exact = [h for h in found if _same(h.measure, measure)]
+        named = exact or [h for h in found if kind_of(h.measure) == measure]
+        # A file with a single matrix holds what the user says it holds.
+        found = named or ([replace(found[0], measure=measure)] if len(found) == 1 else [])
+    elif len(found) > 1:
+        default = [h for h in found if _same(h.measure, _DEFAULT)]
+        found = default or _by_kind(found)
+    if len(found) == 1:
+        return found[0]
+    choices = [_described(h) for h in (found or holdings)]
+    if not found:
+        listed = ", ".join(choices)
+        raise FileError(f"{label}: no matrix of that atlas or measure; it holds [{listed}].")
+    raise SeveralMatricesError(label, choices)
+
+
+def check_name(measure: str, label: str) -> None:
+    """Refuse what does not even claim to be counts (E5)."""
+    kind = kind_of(measure)
+    if kind not in ACCEPTED:
+        raise _not_counts(label, kind, f"it is called {measure!r}")
+
+
+def check_values(matrices: NDArray[Any], labels: Sequence[str]) -> None:
+    """Refuse values that cannot be fibre counts or weights, whatever they are called (E5).
+
+    Parameters
+    ----------
+    matrices : array of shape (k, V, V)
+        A few subjects are enough; what their files are called is in `labels`.
+    """
+    off_diagonal = ~np.eye(matrices.shape[1], dtype=bool)
+    for matrix, label in zip(matrices, labels, strict=True):
+        values = matrix[off_diagonal].astype(np.float64)
+        values = values[np.isfinite(values) & (values != 0)]
+        if not len(values):
+            continue
+        whole = bool((values == np.rint(values)).all())
+        low, middle, high = values.min(), float(np.median(values)), values.max()
+        if low < 0 and np.abs(values).max() <= 1 and not whole:
+            raise _not_counts(label, "correlation", f"values from {low:.2g} to {high:.2g}")
+        if low > 0 and not whole and high <= 1:
+            raise _not_counts(label, "density", f"all values lie below {high:.2g}")
+        if not whole and low >= 5 and middle >= 25 and high <= 350 and high <= 30 * low:
+            reason = f"no whole numbers, all from {low:.0f} to {high:.0f} as in mm"
+            raise _not_counts(label, "length", reason)
+
+
+def _by_kind(holdings: list[Holding]) -> list[Holding]:
+    """Keep counts before weights, and weights before anything else."""
+    for kind in ("count", "weight"):
+        found = [h for h in holdings if kind_of(h.measure) == kind]
+        if found:
+            return found
+    return holdings
+
+
+def _not_counts(label: str, kind: str, reason: str) -> NotCountsError:
+    return NotCountsError(
+        f"{label}: looks like {_LOOKS_LIKE[kind]}, not counts ({reason}). "
+        "Pass --measure to override.",
+        kind,
+    )
+
+
+def _same(left: str | None, right: str) -> bool:
+    return left is not None and left.casefold() == right.casefold()
+
+
+def _described(holding: Holding) -> str:
+    return f"{holding.atlas}/{holding.measure}" if holding.atlas else holding.measure

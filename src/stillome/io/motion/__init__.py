@@ -1,0 +1,1 @@
+"""Head motion: one file for each tool that writes it, and the summary per subject."""

@@ -1,0 +1,80 @@
+"""Writing a table of motion with a sidecar that says what each column is and where it is from."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from stillome.exceptions import InputError
+from stillome.io.write import provenance
+from stillome.persistence import check_replaceable, write_json, write_table, written_aside
+
+_UNITS = {"mm": "mm", "rad": "rad", "percent": "%", "slices": "count"}
+
+
+def write_motion(
+    table: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    version: str,
+    overwrite: bool = False,
+) -> Path:
+    """Write motion as TSV, with a JSON sidecar beside it, both in BIDS' way.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `read_motion` answered.
+    path : path-like
+        Ends in ``.tsv``; the sidecar gets the same name with ``.json``.
+    version : str
+        The version of stillome, for the sidecar.
+    overwrite : bool, default=False
+        Whether files that stand there may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The sidecar.
+
+    Raises
+    ------
+    FileError, InputError
+        If the name does not end in ``.tsv``, or something stands there already.
+    """
+    path, sidecar = Path(path), sidecar_of(path)
+    check_replaceable(sidecar, overwrite=overwrite)
+    with written_aside(path, overwrite=overwrite) as aside:
+        write_table(aside, table.rename_axis("participant_id"), index=True)
+    with written_aside(sidecar, overwrite=overwrite) as aside:
+        write_json(aside, _description(table, version))
+    return sidecar
+
+
+def sidecar_of(path: str | os.PathLike[str]) -> Path:
+    """Return the name of a table's sidecar; refuse a table that is not named ``.tsv``.
+
+    Examples
+    --------
+    >>> sidecar_of("motion.tsv").name
+    'motion.json'
+    """
+    path = Path(path)
+    if path.suffix != ".tsv":
+        raise InputError(f"{path}: the table is written as .tsv. Give it a name that says so.")
+    return path.with_suffix(".json")
+
+
+def _description(table: pd.DataFrame, version: str) -> dict[str, Any]:
+    measures, sources = table.attrs.get("measures", {}), table.attrs.get("sources", {})
+    columns = {
+        name: {
+            "Description": measures.get(name, ""),
+            "Units": _UNITS.get(name.rsplit("_", 1)[-1], "n/a"),
+            "Source": sources.get(name, "n/a"),
+        }
+        for name in table.columns
+    }
+    made_by = {"Name": "stillome", "Version": version}
+    return {**columns, "GeneratedBy": made_by, **provenance(inputs=table.attrs.get("files", []))}

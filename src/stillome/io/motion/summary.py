@@ -1,0 +1,245 @@
+"""One table of motion per subject, from whatever a folder holds."""
+
+import logging
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.exceptions import FileError, InputError, StillomeWarning
+from stillome.io.motion import fsl
+from stillome.io.motion.abcd import read_abcd_motion
+from stillome.io.motion.columns import MEASURES
+from stillome.io.motion.itk_transforms import read_itk_transform
+from stillome.io.motion.motion_files import (
+    FRAME_KINDS,
+    SUMMARY_COLUMNS,
+    TABLE_KINDS,
+    MotionFile,
+    find_motion_files,
+)
+from stillome.io.motion.qsiprep import confound_parameters, read_image_qc, read_qsiprep_confounds
+from stillome.io.motion.rigid import (
+    framewise_displacement,
+    mean_of_known,
+    mean_relative_rms,
+    parameters_to_transforms,
+    residual_misalignment,
+)
+from stillome.io.subject_ids import normalise_id
+from stillome.io.tables.phenotypes import read_table
+
+logger = logging.getLogger(__name__)
+
+Summary = dict[str, float]
+
+
+def read_motion(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    session: str | None = None,
+    rotation_unit: str | None = None,
+    frames: str | None = None,
+) -> pd.DataFrame:
+    """Summarise every motion file in folders into one row per subject.
+
+    Parameters
+    ----------
+    paths : path-like or sequence of path-like
+        Folders of eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep or HCP, searched to any depth;
+        ABCD tables; or a table with columns such as ``rms_mm``.
+    session : str, optional
+        The session or event; needed where a subject has several.
+    rotation_unit : {"rad", "deg"}, optional
+        The unit of rotations in parameter files, where they look like degrees (E11).
+    frames : str, optional
+        A pattern such as ``*b0*.mat``: which transforms are frames of the diffusion scan.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``participant_id`` (normalised ids, sorted). Of the columns ``rms_mm``,
+        ``rms_absolute_mm``, ``rms_restricted_mm``, ``translation_mm``, ``rotation_rad``, ``fd_mm``,
+        ``n_outlier_slices``, ``outliers_percent`` those that could be found. A column has one
+        source for everybody: measures of different tools are not mixed, and a subject without
+        this source has NaN. ``attrs["sources"]`` and ``attrs["measures"]`` say what each column is,
+        ``attrs["files"]`` lists the files used.
+
+    Raises
+    ------
+    FileError, InputError
+        If nothing is found, a file is damaged, or a subject has several of a kind.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = find_motion_files(given, frames=frames)
+    if session is not None:
+        bare = session.removeprefix("ses-")
+        files = [f for f in files if f.session in (None, bare)]
+    if not files:
+        places = ", ".join(map(str, given)) or "nothing"
+        raise FileError(
+            f"{places}: no file about motion found"
+            + (f" for session {session!r}" if session else "")
+            + ". Give the folder with eddy's, QSIPrep's or FLIRT's output."
+        )
+    summaries = _summaries(files, session, rotation_unit)
+    table = _one_source_each(summaries)
+    table.attrs["files"] = [str(file.path) for file in files]
+    return table
+
+
+def _summaries(
+    files: list[MotionFile], session: str | None, rotation_unit: str | None
+) -> dict[str, dict[str, Summary]]:
+    """Read every file: kind → subject → column → value."""
+    grouped: dict[str, dict[str, list[MotionFile]]] = defaultdict(lambda: defaultdict(list))
+    answer: dict[str, dict[str, Summary]] = defaultdict(dict)
+    for file in files:
+        if file.kind in TABLE_KINDS:
+            for subject, summary in _from_table(file, session, rotation_unit).items():
+                if subject in answer[file.kind]:
+                    raise InputError(
+                        f"{file.path}: subject {subject!r} was in another file of the same kind "
+                        "(several sessions?). Choose --session, or give one of them."
+                    )
+                answer[file.kind][subject] = summary
+        else:
+            grouped[file.kind][normalise_id(file.subject)].append(file)
+    for kind, subjects in grouped.items():
+        for subject, group in subjects.items():
+            _check_group(kind, subject, group)
+            answer[kind][subject] = _summary(kind, group, rotation_unit)
+    return answer
+
+
+def _check_group(kind: str, subject: str, group: list[MotionFile]) -> None:
+    written = sorted({file.subject for file in group})
+    if len(written) > 1:
+        raise InputError(
+            f"ids {written[0]!r} and {written[1]!r} are the same subject after normalisation. "
+            "Keep one of them."
+        )
+    sessions = sorted({str(file.session) for file in group})
+    if len(sessions) > 1:
+        raise InputError(
+            f"{group[0].path.parent}: subject {subject!r} has several sessions {sessions}. "
+            "Choose --session/--event."
+        )
+    if kind not in FRAME_KINDS and len(group) > 1:
+        raise InputError(
+            f"{group[0].path} and {group[1].path} both hold {kind} of subject {subject!r}. "
+            "Keep one of them."
+        )
+
+
+def _from_table(
+    file: MotionFile, session: str | None, rotation_unit: str | None
+) -> dict[str, Summary]:
+    if file.kind == "abcd":
+        table = read_abcd_motion(file.path, session=session, rotation_unit=rotation_unit)
+    elif file.kind == "image_qc":
+        table = read_image_qc(file.path, session=session).rename(columns={"mean_fd": "fd_mm"})
+    else:
+        table = read_table(file.path, session=session)
+    table = table[[name for name in SUMMARY_COLUMNS if name in table]]
+    for name in table:
+        if not pd.api.types.is_numeric_dtype(table[name]) or (table[name] < 0).any():
+            raise InputError(f"{file.path}: column {name!r} must hold numbers ≥ 0.")
+    return {str(subject): dict(row) for subject, row in table.to_dict("index").items()}
+
+
+def _summary(kind: str, group: list[MotionFile], rotation_unit: str | None) -> Summary:
+    path = group[0].path
+    if kind in FRAME_KINDS:
+        read: Callable[..., Any] = read_itk_transform if kind == "itk" else fsl.read_flirt_matrix
+        return _misalignment(np.stack([read(file.path) for file in group]))
+    match kind:
+        case "eddy_movement_rms":
+            rms = fsl.read_eddy_movement_rms(path)
+            return {"rms_mm": mean_relative_rms(rms), "rms_absolute_mm": _mean_absolute(rms[:, 0])}
+        case "eddy_restricted_movement_rms":
+            return {"rms_restricted_mm": mean_relative_rms(fsl.read_eddy_movement_rms(path))}
+        case "mcflirt_rms":
+            return {"rms_mm": mean_of_known(fsl.read_mcflirt_rms(path))}
+        case "mcflirt_absolute_rms":
+            return {"rms_absolute_mm": _mean_absolute(fsl.read_mcflirt_rms(path))}
+        case "eddy_outlier_report":
+            return {"n_outlier_slices": float(len(fsl.read_eddy_outlier_report(path)))}
+        case "eddy_outlier_map":
+            marked = np.nansum(fsl.read_eddy_outlier_map(path) == 1)
+            return {"n_outlier_slices": float(marked)}
+        case "eddy_quad":
+            quad = fsl.read_eddy_quad(path)
+            return dict(zip(("rms_absolute_mm", "rms_mm", "outliers_percent"), quad, strict=True))
+        case "qsiprep_confounds":
+            return _from_confounds(read_qsiprep_confounds(path, rotation_unit=rotation_unit))
+    from_eddy = kind == "eddy_parameters"
+    read = fsl.read_eddy_parameters if from_eddy else fsl.read_mcflirt_parameters
+    parameters = read(path, rotation_unit=rotation_unit)
+    fd = mean_of_known(framewise_displacement(parameters))
+    return {"fd_mm": fd, **_misalignment(parameters_to_transforms(parameters))}
+
+
+def _from_confounds(confounds: pd.DataFrame) -> Summary:
+    summary = {"fd_mm": mean_of_known(confounds["framewise_displacement"])}
+    parameters = confound_parameters(confounds)
+    if parameters is not None:
+        summary |= _misalignment(parameters_to_transforms(parameters))
+    return summary
+
+
+def _misalignment(transforms: NDArray[np.float64]) -> Summary:
+    translation, rotation, _ = residual_misalignment(transforms)
+    if _only_reference_known(transforms):
+        translation = rotation = float("nan")
+    return {"translation_mm": translation, "rotation_rad": rotation}
+
+
+def _mean_absolute(displacements: NDArray[np.float64]) -> float:
+    return float("nan") if _only_reference_known(displacements) else mean_of_known(displacements)
+
+
+def _only_reference_known(frames: NDArray[np.float64]) -> bool:
+    """Whether all but the first frame are missing, whose distance to itself tells nothing."""
+    return len(frames) > 1 and bool(
+        np.isnan(frames[1:]).any(axis=tuple(range(1, frames.ndim))).all()
+    )
+
+
+def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:
+    subjects = sorted({subject for found in summaries.values() for subject in found})
+    table = pd.DataFrame(index=pd.Index(subjects, name="participant_id", dtype=object))
+    sources: dict[str, str] = {}
+    left_out: list[str] = []
+    for column, meanings in MEASURES.items():
+        covered = {
+            kind: [s for s in subjects if column in summaries.get(kind, {}).get(s, {})]
+            for kind in meanings
+        }
+        most = max(map(len, covered.values()))
+        if not most:
+            continue
+        # A better source that half as many have is still better; one that few have is not.
+        kind = next(kind for kind in meanings if 2 * len(covered[kind]) >= most)
+        found = summaries[kind]
+        table[column] = [found.get(s, {}).get(column, float("nan")) for s in subjects]
+        sources[column] = kind
+        logger.info("%s: %s, %d subjects", column, meanings[kind], len(covered[kind]))
+        others = {s for which in covered.values() for s in which} - set(covered[kind])
+        if others:
+            left_out.append(f"{column} ({len(others)} subjects, e.g. {min(others)!r}, not {kind})")
+    if left_out:
+        warnings.warn(
+            "Measures of different tools are not mixed in one column; missing where subjects have "
+            f"another source only: {', '.join(left_out)}.",
+            StillomeWarning,
+            stacklevel=3,
+        )
+    table.attrs["sources"] = sources
+    table.attrs["measures"] = {name: MEASURES[name][kind] for name, kind in sources.items()}
+    return table

@@ -1,0 +1,32 @@
+"""What a user may say about files, in one record that is handed from step to step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from stillome.exceptions import InputError
+from stillome.io.connectome_measures import kind_of
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """The arguments of `read_connectomes`, with labels and subjects already read."""
+
+    atlas: str | None = None
+    measure: str | None = None
+    labels: pd.DataFrame | None = None
+    symmetrize: str | None = None
+    subjects: Sequence[str] | None = None
+    axis: int | None = None
+    session: str | None = None
+    edge_order: str | None = None
+    lazy: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.edge_order not in (None, "upper", "lower"):
+            raise InputError(f"edge_order={self.edge_order!r}; expected 'upper' or 'lower'.")
+
+    def is_length(self, measure: str) -> bool:
+        """Whether lengths are read: by the user's word, or else by the file's."""
+        return kind_of(self.measure or measure) == "length"

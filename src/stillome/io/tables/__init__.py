@@ -1,0 +1,1 @@
+"""Tables about subjects: participants, phenotypes, and the sessions in them."""

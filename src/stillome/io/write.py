@@ -1,0 +1,269 @@
+"""Results on disk: connectomes as they came and as BIDS, tables with a sidecar each."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.validation import check_connectomes
+from stillome.exceptions import FileError, InputError
+from stillome.io.connectome_data import ConnectomeData, Holding
+from stillome.io.formats.bids_relmat import relmat_json
+from stillome.io.formats.bids_relmat import write as write_relmat
+from stillome.io.guarded_files import existing_path
+from stillome.io.recognise import WRITERS
+from stillome.persistence import check_replaceable, write_json, write_table, written_aside
+
+DESCRIPTION = "dataset_description.json"
+_PACKAGES = ("stillome", "numpy", "pandas", "scipy", "scikit-learn", "torch", "h5py")
+_STACKS = frozenset(
+    {"NumPy .npz", "HDF5 stack", "netCDF stack", "zarr stack", "MAT stack", "MAT 7.3 stack"}
+    | {"wide table"}
+)
+
+
+def write_connectomes(
+    folder: str | os.PathLike[str],
+    data: ConnectomeData,
+    connectomes: ArrayLike | None = None,
+    *,
+    form: str = "same",
+    random_state: int | None = None,
+    description: str = "motion-adjusted fibre counts",
+    overwrite: bool = False,
+) -> Path:
+    """Write connectomes to a folder, in the format that came in or as BIDS relationship matrices.
+
+    Parameters
+    ----------
+    folder : path-like
+        A derivative dataset; gets ``dataset_description.json``.
+    data : ConnectomeData
+        What was read: ids, regions and the source whose format and names are kept.
+    connectomes : array of shape (n, V, V) or (n, V(V-1)/2), optional
+        What to write for these subjects, in their order; by default what was read.
+    form : {"same", "relmat"}
+        ``"same"`` keeps format, triangle and file names; ``"relmat"`` writes
+        ``sub-<id>/dwi/sub-<id>_meas-<measure>_relmat.dense.tsv`` with a JSON each, which has the
+        hash of the file that this subject came from.
+    random_state : int, optional
+        The seed they were made with, for the sidecar.
+    description : str
+        What they are, for the sidecar.
+    overwrite : bool, default=False
+        Whether an earlier result may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    FileError, InputError
+        If something stands there, the sizes do not fit, or that format cannot be written.
+    """
+    if form not in ("same", "relmat"):
+        raise InputError(f"form={form!r}; expected 'same' or 'relmat'.")
+    writer = WRITERS.get(data.source.producer)
+    if form == "same" and writer is None:
+        raise FileError(f"{data.source.producer}: cannot be written; choose the form 'relmat'.")
+    matrices = _matrices(data, connectomes)
+    told = provenance(inputs=data.source.files, random_state=random_state)
+    with written_aside(folder, overwrite=overwrite, marker=DESCRIPTION) as aside:
+        aside.mkdir()
+        write_dataset_description(aside, f"stillome: {description}")
+        if form == "relmat":
+            _write_relmats(aside, data, matrices, {"Description": description, **told})
+        else:
+            _write_same(aside, data, matrices)
+            content = {"Description": description, "Units": data.measure, **told}
+            write_json(aside / "connectomes.json", content)
+    return Path(folder)
+
+
+def write_described_table(
+    path: str | os.PathLike[str],
+    table: pd.DataFrame,
+    *,
+    description: str,
+    units: Mapping[str, str] | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    random_state: int | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write latents, motion or predictions as TSV with a JSON sidecar.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in ``.tsv``; the sidecar ends in ``.json``.
+    table : pandas.DataFrame
+        Indexed by subject id; NaN becomes ``n/a``.
+    description : str
+        What the table holds.
+    units : mapping of str to str, optional
+        Units by column; others are told from names such as ``rms_mm``.
+    inputs : iterable of path-like
+        The files it was made from; their SHA-256 goes into the sidecar.
+    random_state : int, optional
+        The seed it was made with.
+    overwrite : bool, default=False
+        Whether earlier files may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The sidecar.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> latents = pd.DataFrame({"z_1": [0.5]}, index=["A01"])
+    >>> place = Path(tempfile.mkdtemp(), "latents.tsv")
+    >>> write_described_table(place, latents, description="latents", random_state=0).name
+    'latents.json'
+    >>> print(place.read_text())
+    participant_id	z_1
+    A01	0.5
+    <BLANKLINE>
+    """
+    path = Path(path)
+    if path.suffix != ".tsv":
+        raise InputError(f"{path}: tables are written as .tsv. Give it a name that says so.")
+    sidecar = path.with_suffix(".json")
+    check_replaceable(path, overwrite=overwrite)
+    check_replaceable(sidecar, overwrite=overwrite)
+    known = {str(name): _unit_of(str(name)) for name in table.columns} | dict(units or {})
+    content = {
+        "Description": description,
+        **{name: {"Units": unit} for name, unit in known.items()},
+        **provenance(inputs=inputs, random_state=random_state),
+    }
+    with written_aside(path, overwrite=overwrite) as aside:
+        write_table(aside, table.rename_axis("participant_id"), index=True)
+    with written_aside(sidecar, overwrite=overwrite) as aside:
+        write_json(aside, content)
+    return sidecar
+
+
+def write_dataset_description(folder: Path, name: str) -> None:
+    """Write ``dataset_description.json`` of a BIDS derivative into a folder."""
+    content = {
+        "Name": name,
+        "BIDSVersion": "1.10.0",
+        "DatasetType": "derivative",
+        "GeneratedBy": [{"Name": "stillome", "Version": version("stillome")}],
+    }
+    write_json(folder / DESCRIPTION, content)
+
+
+def provenance(
+    *, inputs: Iterable[str | os.PathLike[str]] = (), random_state: int | None = None
+) -> dict[str, Any]:
+    """Return what a sidecar says about how a result was made: seed, versions, input hashes."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "Seed": random_state,
+        "Versions": versions,
+        "Inputs": {os.fspath(path): hash_of(path) for path in inputs},
+    }
+
+
+def hash_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, or of all files of a folder in the order of their names.
+
+    For a member of an archive, the archive's.
+    """
+    place = Path(path)
+    if not place.exists():
+        place = next((parent for parent in place.parents if parent.is_file()), place)
+    checked = existing_path(place)
+    try:
+        if checked.is_file():
+            with checked.open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for file in sorted(p for p in checked.rglob("*") if p.is_file()):
+            digest.update(str(file.relative_to(checked)).encode())
+            digest.update(file.read_bytes())
+        return digest.hexdigest()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def _matrices(data: ConnectomeData, connectomes: ArrayLike | None) -> NDArray[Any]:
+    if connectomes is None:
+        return np.asarray(data.connectomes)
+    array = check_connectomes(connectomes, subject_ids=data.subject_ids)
+    matrices = edges_to_matrices(array) if array.ndim == 2 else array.copy()
+    if matrices.shape[1] != data.n_regions:
+        raise InputError(
+            f"connectomes: {matrices.shape[1]} regions; those read have {data.n_regions}."
+        )
+    np.einsum("nii->ni", matrices)[...] = 0
+    return matrices
+
+
+def _write_relmats(
+    folder: Path, data: ConnectomeData, matrices: NDArray[Any], told: dict[str, Any]
+) -> None:
+    measure = "".join(c for c in data.measure.title() if c.isalnum()) or "Count"
+    names = tuple(data.regions["name"])
+    files, hashes = data.source.files, told["Inputs"]
+    one_each = len(files) == len(data.subject_ids)
+    for i, (subject, matrix) in enumerate(zip(data.subject_ids, matrices, strict=True)):
+        own = {files[i]: hashes[files[i]]} if one_each else hashes
+        name = f"sub-{subject}_meas-{measure[0].lower()}{measure[1:]}_relmat"
+        place = folder / f"sub-{subject}" / "dwi"
+        place.mkdir(parents=True)
+        holding = Holding(matrix, measure=data.measure, regions=names)
+        write_relmat(place / f"{name}.dense.tsv", holding)
+        write_json(place / f"{name}.json", relmat_json(holding, **told | {"Inputs": own}))
+
+
+def _write_same(folder: Path, data: ConnectomeData, matrices: NDArray[Any]) -> None:
+    writer = WRITERS[data.source.producer]
+    stored = {"upper": np.triu, "lower": np.tril}.get(data.source.triangle, np.asarray)
+    names = tuple(data.regions["name"])
+    files = data.source.files
+    common: dict[str, Any] = {
+        "measure": data.measure,
+        "atlas": data.source.atlas,
+        "regions": names,
+    }
+    if data.source.producer in _STACKS or len(set(files)) < len(files) or matrices.ndim != 3:
+        place = folder / Path(files[0]).name
+        writer(place, Holding(stored(matrices), subject_ids=data.subject_ids, **common))
+        return
+    if len(files) != len(matrices):  # a bare .npy holds everybody without saying who
+        writer(folder / Path(files[0]).name, Holding(stored(matrices), **common))
+        return
+    for relative, matrix in zip(_relative(files), matrices, strict=True):
+        place = folder / relative
+        place.parent.mkdir(parents=True, exist_ok=True)
+        writer(place, Holding(stored(matrix), **common))
+
+
+def _relative(files: Sequence[str]) -> list[Path]:
+    """Keep the folders in which the files differ."""
+    parents = {str(Path(file).parent) for file in files}
+    root = os.path.commonpath(list(parents))
+    return [Path(file).relative_to(root) for file in files]
+
+
+def _unit_of(name: str) -> str:
+    return {"mm": "mm", "rad": "rad", "percent": "%"}.get(name.rsplit("_", 1)[-1], "n/a")

@@ -1,0 +1,334 @@
+"""InvFA: latents without motion, and connectomes as the same person's scan without motion."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from stillome.cohort.edges import edge_indices, shaped_like
+from stillome.cohort.validation import (
+    check_count,
+    check_lengths,
+    check_random_state,
+)
+from stillome.exceptions import InputError, NotFittedError
+from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
+from stillome.methods.inv_fa.adjusting import (
+    AdjustedConnectomes,
+    bounds,
+    log_likelihood,
+    replay,
+)
+from stillome.methods.inv_fa.cautions import (
+    warn_if_far,
+    warn_if_not_separable,
+    warn_if_unlike_training,
+)
+from stillome.methods.inv_fa.frontier import COLUMNS, invariance_frontier, smallest_passing
+from stillome.methods.inv_fa.inference import InferredConfounds
+from stillome.methods.inv_fa.parts import InvariantModel, from_arrays, to_arrays
+from stillome.methods.inv_fa.people import People
+from stillome.methods.inv_fa.training_subjects import (
+    MIN_SUBJECTS,
+    KnownSubjects,
+    check_seed,
+    check_weight,
+    known_subjects,
+)
+from stillome.methods.storage import ModelState, Storable, training_hash
+from stillome.methods.synthetic import SyntheticCohort
+
+_KEPT = (
+    "n_regions_",
+    "n_features_in_",
+    "n_confounds_",
+    "_one_trait",
+    "training_hash_",
+    "invariance_weight_",
+)
+
+
+class InvFA(Storable):
+    """Motion-invariant auto-encoding of connectomes, beyond the paper.
+
+    Motion's effect on every edge is fitted first, by negative binomial likelihood, and pooled over
+    edges. What it does not explain is encoded as z, the person. Both together say what this person
+    would show at any motion, and `adjust` replays the person's own residual at the reference. The
+    paper's model, encoder and decoder trained together, is `InvVAE.as_published()`.
+
+    Parameters
+    ----------
+    n_components : int, default=68
+        Largest number of latent units; units that would only hold noise stay empty.
+    invariance_weight : float between 0 and 1, or "auto", default=1.0
+        Share of the dependence between z and motion that is taken out after the main effect of
+        motion has been. "auto" finds the smallest share whose held-out certificate passes, and
+        keeps what it saw in `frontier_`.
+    lengths : array-like of shape (V, V), optional
+        Mean fibre lengths in mm; they help edges to learn from each other.
+    random_state : int, Generator or None, default=0
+        For the draws that `adjust` makes inside the step of each count.
+
+    Attributes
+    ----------
+    model_ : InvariantModel
+        Everything learned about connectomes.
+    diagnostics_ : LatentDiagnostics
+        KL per unit in nats, and active units.
+    frontier_ : pandas.DataFrame or None
+        With ``invariance_weight="auto"``: leakage, log-likelihood and trait prediction of
+        held-out subjects for each weight.
+    invariance_weight_ : float
+        The share that was used.
+    people_ : People
+        How z, the confounds and the traits are spread.
+    n_regions_, n_confounds_, n_features_in_ : int
+
+    References
+    ----------
+    Y. Zhang et al., Motion-invariant variational auto-encoding of brain structural connectomes,
+    Imaging Neuroscience, 2024.
+
+    Examples
+    --------
+    >>> from stillome.simulate import simulate_cohort
+    >>> simulated = simulate_cohort(60, regime="thinning", random_state=0)
+    >>> model = InvFA(n_components=10).fit(simulated.X, confounds=simulated.confounds)
+    >>> model.transform(simulated.X, confounds=simulated.confounds).shape
+    (60, 10)
+    >>> model.adjust(simulated.X, confounds=simulated.confounds).dtype == simulated.X.dtype
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 68,
+        *,
+        invariance_weight: float | Literal["auto"] = 1.0,
+        lengths: ArrayLike | None = None,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.invariance_weight = invariance_weight
+        self.lengths = lengths
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
+    ) -> Self:
+        """Learn motion's effect, the person's part and, if given, the traits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+            Fibre counts, or weights ≥ 0.
+        y : array-like of shape (n,) or (n, T), optional
+            Traits; NaN is missing.
+        confounds : array-like of shape (n,) or (n, C)
+            Motion and whatever else should go. Subjects with NaN do not enter the fit.
+        covariates_to_keep : array-like of shape (n,) or (n, Q), optional
+            Biology that goes with motion (age, sex, diagnosis) and must not be removed with it.
+        """
+        weight, seed = check_weight(self.invariance_weight), check_seed(self.random_state)
+        data = self._training_data(X, y, confounds, allow_missing=True, min_subjects=MIN_SUBJECTS)
+        known = known_subjects(data, covariates_to_keep)
+        if known.covariates is not None:
+            warn_if_not_separable(known.covariates, known.motion)
+        model = self._fit_model(known)
+        frontier = None
+        if weight == "auto":
+            frontier = invariance_frontier(self._fit_model, known, seed)
+            weight = smallest_passing(frontier)
+        self.frontier_: pd.DataFrame | None = frontier
+        self.invariance_weight_ = weight
+        self.model_ = model.weighted(weight)
+        latent, _ = self.model_.encode(known.edges, known.motion)
+        log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
+        self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
+        warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
+        self.people_ = People.fit(latent, known.motion, known.traits)
+        self.training_hash_ = training_hash(data.edges)
+        return self
+
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
+    ) -> Any:
+        """Return posterior means of z, and their standard deviations if asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+        confounds : array-like of shape (n,) or (n, C), optional
+            NaN, or nothing at all, where motion is unknown: it is inferred from the connectome.
+        return_std : bool, default=False
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+        std : array of shape (n, n_components)
+            Only with ``return_std=True``.
+        """
+        edges = self._new_edges(X)
+        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        if not return_std:
+            return latent
+        return latent, np.broadcast_to(self.model_.encoder.posterior_sd, latent.shape).copy()
+
+    def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
+        """Read motion from connectomes, and say how sure that is (users' units)."""
+        return self.model_.inference.infer(self.model_.counts(self._new_edges(X)))
+
+    def reconstruct(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return the expected connectomes at the motion that was."""
+        connectomes = self._new_connectomes(X)
+        edges = self._new_edges(X)
+        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        rates = np.exp(self.model_.law(latent, motion, motion).log_rates) / float(self.model_.unit)
+        return shaped_like(rates, connectomes)
+
+    def adjust(
+        self,
+        X: ArrayLike,
+        *,
+        confounds: ArrayLike | None = None,
+        reference: ArrayLike | None = None,
+        method: Literal["counterfactual", "decode"] = "counterfactual",
+        n_draws: int | None = None,
+        interval: float | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Any:
+        """Return the connectomes as they would be at the reference motion.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+            Counts stay whole numbers; weights stay weights. Nothing becomes negative.
+        confounds : array-like of shape (n,) or (n, C), optional
+            Inferred where missing. A subject at the reference comes back unchanged.
+        reference : float or array-like of shape (C,), default 0
+            In the users' units.
+        method : {"counterfactual", "decode"}, default="counterfactual"
+            "counterfactual" replays the person's own residual; "decode" gives the paper's
+            A* = decode(z, reference), which keeps only what z holds of the person.
+        n_draws : int, optional
+            Several imputations: the answer gets a first axis of this length.
+        interval : float, optional
+            Also return bounds that hold with this probability, e.g. 0.9 (counts only).
+        random_state : int or Generator, optional
+            Another seed than the constructor's.
+
+        Returns
+        -------
+        array, or AdjustedConnectomes with ``interval``
+        """
+        connectomes, edges = self._new_connectomes(X), self._new_edges(X)
+        level, motion = self._reference(reference), self._motion(confounds, len(edges))
+        low, high = self.people_.confounds.bounds
+        warn_if_far(level, low, high, self.model_.basis.scales)
+        if method not in ("counterfactual", "decode"):
+            raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
+        latent, motion = self.model_.encode(edges, motion)
+        if method == "decode":
+            if n_draws is not None or interval is not None:
+                raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
+            there = np.broadcast_to(level, motion.shape)
+            rates = np.exp(self.model_.law(latent, there).log_rates)
+            return shaped_like(rates / float(self.model_.unit), connectomes)
+        seed = check_seed(self.random_state if random_state is None else random_state)
+        n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)
+        draws = [
+            shaped_like(
+                replay(self.model_, edges, latent, motion, level, [seed, draw]), connectomes
+            )
+            for draw in range(n_seeds)
+        ]
+        answer = draws[0] if n_draws is None else np.stack(draws)
+        if interval is None:
+            return answer
+        lower, upper = bounds(self.model_, edges, latent, motion, level, interval)
+        return AdjustedConnectomes(
+            answer, shaped_like(lower, connectomes), shaped_like(upper, connectomes)
+        )
+
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
+        latent = self.transform(X, confounds=confounds)
+        if self.people_.traits is None:
+            raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
+        predicted = self.people_.traits.predict(latent)
+        return predicted[:, 0] if self._one_trait else predicted
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+    ) -> float:
+        """Return R² of the traits or, without `y`, the mean log-likelihood per subject."""
+        if y is not None:
+            return super().score(X, y, confounds=confounds)
+        edges = self._new_edges(X)
+        return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
+
+    def sample(
+        self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
+    ) -> SyntheticCohort:
+        """Draw connectomes, confounds and traits jointly from the fitted model (Section 6)."""
+        self._check_fitted()
+        rng = check_random_state(random_state)
+        n = check_count(n_subjects, "n_subjects", minimum=1)
+        drawn = self.people_.draw(self.model_, n, rng)
+        if drawn.traits is None or not self._one_trait:
+            return drawn
+        return drawn._replace(traits=drawn.traits[:, 0])
+
+    def _fit_model(self, known: KnownSubjects) -> InvariantModel:
+        lengths = None
+        if self.lengths is not None:
+            matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
+            lengths = matrix[edge_indices(self.n_regions_)]
+        return InvariantModel.fit(
+            known.edges,
+            known.motion,
+            n_regions=self.n_regions_,
+            n_components=check_count(self.n_components, "n_components", minimum=1),
+            lengths=lengths,
+            covariates=known.covariates,
+        )
+
+    def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
+        if confounds is None:
+            return np.full((n_subjects, self.n_confounds_), np.nan)
+        motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
+        low, high = self.people_.confounds.bounds
+        warn_if_unlike_training(motion, low, high, self.model_.basis.scales)
+        return motion
+
+    def _get_state(self) -> ModelState:
+        arrays = {f"model.{name}": value for name, value in to_arrays(self.model_).items()}
+        arrays |= {f"people.{name}": value for name, value in self.people_.to_arrays().items()}
+        arrays |= {"kl": self.diagnostics_.kl_per_dimension}
+        if self.frontier_ is not None:
+            arrays |= {f"frontier.{name}": c.to_numpy() for name, c in self.frontier_.items()}
+        values = {name: getattr(self, name) for name in _KEPT}
+        values |= {"active_units": self.diagnostics_.active_units}
+        return ModelState(values, arrays)
+
+    def _set_state(self, state: ModelState) -> None:
+        for name in _KEPT:
+            setattr(self, name, state.values[name])
+        self.model_ = from_arrays(_under("model.", state.arrays))
+        self.people_ = People.from_arrays(_under("people.", state.arrays))
+        active_units = int(state.values["active_units"])
+        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
+        frontier = _under("frontier.", state.arrays)
+        self.frontier_ = pd.DataFrame(frontier, columns=list(COLUMNS)) if frontier else None
+
+
+def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): v for name, v in arrays.items() if name.startswith(prefix)}

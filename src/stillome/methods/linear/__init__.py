@@ -1,0 +1,1 @@
+"""The linear methods: one file each, with what they share."""

@@ -1,0 +1,1 @@
+"""The effect of motion on every edge: basis, likelihood, pooling over edges."""

@@ -1,0 +1,1 @@
+"""The counterfactual: the residual of a person, replayed at the reference motion."""

@@ -1,0 +1,276 @@
+"""A fitted model as a folder, `model.json` beside `arrays.safetensors`; nothing is unpickled."""
+
+import hashlib
+import os
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as dump_arrays
+
+from stillome.exceptions import FileError, StillomeError
+from stillome.methods.contract import ConnectomeMethod
+from stillome.methods.header_values import is_plain, library_versions, plain
+from stillome.methods.registry import METHODS
+from stillome.persistence import read_json, write_json, written_aside
+
+FORMAT = "stillome-model"
+FORMAT_VERSION = 1
+HEADER = "model.json"
+ARRAYS = "arrays.safetensors"
+_PARAMETER = "parameter."
+_HASHED_ROWS = 256
+
+
+class ModelState(NamedTuple):
+    """What makes a fitted model: plain values for JSON, and arrays."""
+
+    values: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+class StoredModel(NamedTuple):
+    """A model folder: whose it is, how it was set, what it learned, what it was fitted to."""
+
+    class_name: str
+    parameters: dict[str, Any]
+    state: ModelState
+    inputs: dict[str, Any] = {}  # noqa: RUF012 - never changed; see `save_fitted`
+
+
+class Storable(ConnectomeMethod):
+    """A method that can be kept: ``save`` and ``load``.
+
+    A class supplies `_get_state`, what it learned as a `ModelState`, and `_set_state`, its
+    inverse; constructor parameters are kept through ``get_params``. `training_hash_` goes into
+    the header when `fit` set it.
+    """
+
+    @abstractmethod
+    def _get_state(self) -> ModelState:
+        """Return what `fit` learned."""
+
+    @abstractmethod
+    def _set_state(self, state: ModelState) -> None:
+        """Take over what `_get_state` returned; the parameters are set already."""
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the fitted model to a folder.
+
+        Parameters
+        ----------
+        path : path-like
+            Gets ``model.json`` (format, version, class, parameters, library versions, hash of the
+            training data) and ``arrays.safetensors``. It appears whole or not at all.
+        overwrite : bool, default=False
+            Whether a folder that stands there may be replaced.
+
+        Raises
+        ------
+        FileError
+            If `path` exists and may not be replaced, or cannot be written.
+        NotFittedError
+            If there is nothing to save yet.
+        """
+        write_model(
+            path,
+            self.stored(),
+            training_hash=getattr(self, "training_hash_", None),
+            overwrite=overwrite,
+        )
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote; it answers with the same bits.
+
+        Raises
+        ------
+        FileError
+            If the folder is missing, damaged, foreign, of another class or a later version.
+        """
+        stored = read_model(path)
+        if stored.class_name != cls.__name__:
+            raise FileError(
+                f"{path}: holds a {stored.class_name}, not a {cls.__name__}. "
+                f"Read it with {stored.class_name}.load."
+            )
+        return cls.from_stored(stored, path)
+
+    @classmethod
+    def from_stored(cls, stored: StoredModel, path: str | os.PathLike[str]) -> Self:
+        """Rebuild a model from what `read_model` read at `path`, which the message names."""
+        try:
+            model = cls(**stored.parameters)
+            model._set_state(stored.state)
+        # A header edited by hand can break a model in as many ways as there are types in it.
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            RuntimeError,
+            StillomeError,
+        ) as error:
+            raise FileError(f"{path}: damaged, the model does not fit together ({error}).") from (
+                error
+            )
+        return model
+
+    def stored(self) -> StoredModel:
+        """Return what `save` writes of this fitted model."""
+        self._check_fitted()
+        return StoredModel(type(self).__name__, self.get_params(deep=False), self._get_state())
+
+
+def load_model(path: str | os.PathLike[str]) -> Storable:
+    """Read a saved model whatever its class; it answers with the same bits as the one saved.
+
+    The class is looked up by name among those of stillome, so that a folder from somewhere else
+    cannot name code to be run.
+
+    Parameters
+    ----------
+    path : path-like
+        What `Storable.save` or `save_fitted` wrote.
+
+    Raises
+    ------
+    FileError
+        If the folder is missing, damaged, foreign, or of a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from stillome.methods.linear.edgewise import EdgewiseRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X, motion = rng.poisson(9, size=(20, 6)), rng.random(20)
+    >>> model = EdgewiseRegression(n_components=2).fit(X, confounds=motion)
+    >>> loaded = load_model(model.save(Path(tempfile.mkdtemp()) / "model"))
+    >>> bool((loaded.transform(X, confounds=motion) == model.transform(X, confounds=motion)).all())
+    True
+    """
+    return rebuilt(read_model(path), path)
+
+
+def rebuilt(stored: StoredModel, path: str | os.PathLike[str]) -> Storable:
+    """Turn what `read_model` read at `path` into a model of its own class."""
+    method = METHODS.class_named(stored.class_name)
+    if method is None or not issubclass(method, Storable):
+        raise FileError(
+            f"{path}: holds a {stored.class_name}, which this version does not know. "
+            "Update stillome."
+        )
+    return method.from_stored(stored, path)
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    model: StoredModel,
+    *,
+    training_hash: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a model folder.
+
+    Array parameters go to the arrays; a parameter that is neither plain nor an array (a callback,
+    a generator) is not kept and comes back as its default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "model"
+    >>> state = ModelState({"n_regions": 2}, {"mean": np.array([1.5])})
+    >>> write_model(folder, StoredModel("Mean", {"rank": 3}, state))
+    >>> read_model(folder).state.arrays["mean"].tolist()
+    [1.5]
+    """
+    arrays = {name: np.ascontiguousarray(values) for name, values in model.state.arrays.items()}
+    parameters: dict[str, Any] = {}
+    for name, value in model.parameters.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
+            arrays[_PARAMETER + name] = np.ascontiguousarray(value)
+        elif is_plain(value):
+            parameters[name] = plain(value)
+    payload = dump_arrays(arrays)
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "class": model.class_name,
+        "parameters": parameters,
+        "state": plain(model.state.values),
+        "inputs": plain(model.inputs),
+        "training_sha256": training_hash,
+        "arrays_sha256": hashlib.sha256(payload).hexdigest(),
+        "libraries": library_versions(),
+    }
+    with written_aside(path, overwrite=overwrite, marker=HEADER) as aside:
+        aside.mkdir()
+        write_json(aside / HEADER, header)
+        (aside / ARRAYS).write_bytes(payload)
+
+
+def read_model(path: str | os.PathLike[str]) -> StoredModel:
+    """Read a model folder back, whatever its class.
+
+    Raises
+    ------
+    FileError
+        With one sentence that says what is wrong with the folder.
+    """
+    folder = Path(path)
+    if not (folder / HEADER).is_file():
+        raise FileError(f"{folder}: not a saved stillome model (no {HEADER} in it).")
+    header = read_json(folder / HEADER)
+    if header.get("format") != FORMAT:
+        raise FileError(f"{folder}: not a saved stillome model ({HEADER} says otherwise).")
+    if header.get("version") != FORMAT_VERSION:
+        raise FileError(
+            f"{folder}: model format {header.get('version')}; this version reads "
+            f"{FORMAT_VERSION}. Update stillome."
+        )
+    arrays = _read_arrays(folder / ARRAYS, header.get("arrays_sha256"))
+    parameters, values = header.get("parameters"), header.get("state")
+    inputs = header.get("inputs", {})
+    if (
+        not isinstance(parameters, dict)
+        or not isinstance(values, dict)
+        or not isinstance(inputs, dict)
+    ):
+        raise FileError(f"{folder}: damaged, {HEADER} lacks the parameters or the state.")
+    for name in [name for name in arrays if name.startswith(_PARAMETER)]:
+        parameters[name.removeprefix(_PARAMETER)] = arrays.pop(name)
+    return StoredModel(str(header.get("class")), parameters, ModelState(values, arrays), inputs)
+
+
+def training_hash(edges: NDArray[Any]) -> str:
+    """Return the SHA-256 of the training connectomes, the same for integers and floats.
+
+    Examples
+    --------
+    >>> training_hash(np.array([[1, 2, 3]])) == training_hash(np.array([[1.0, 2.0, 3.0]]))
+    True
+    """
+    digest = hashlib.sha256(repr(edges.shape).encode())
+    for start in range(0, len(edges), _HASHED_ROWS):
+        rows = np.asarray(edges[start : start + _HASHED_ROWS], dtype="<f8")
+        digest.update(np.ascontiguousarray(rows).tobytes())
+    return digest.hexdigest()
+
+
+def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:
+    try:
+        payload = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    if hashlib.sha256(payload).hexdigest() != expected:
+        raise FileError(f"{path}: damaged, its checksum is not the one in {HEADER}. Copy it again.")
+    try:
+        return dict(load_arrays(payload))
+    except SafetensorError as error:
+        raise FileError(f"{path}: cannot be read as safetensors ({error}).") from error

@@ -1,0 +1,77 @@
+"""Several jobs at a time; what they warn of reaches the reader once, in the order of the jobs."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
+
+from stillome.exceptions import StillomeWarning
+from stillome.run.folder import Progress
+
+Answer = TypeVar("Answer")
+
+
+def run_jobs(
+    jobs: Sequence[Callable[[], Answer]], *, n_jobs: int = 1, progress: Progress | None = None
+) -> list[Answer]:
+    """Run callables, `n_jobs` at a time, and return their answers in order.
+
+    Parameters
+    ----------
+    jobs : sequence of callables
+        Without arguments; use `functools.partial`.
+    n_jobs : int, default=1
+        See `joblib.Parallel`.
+    progress : callable, optional
+        Called with (jobs done, jobs in all).
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> run_jobs([partial(pow, 2, 3), partial(pow, 2, 4)])
+    [8, 16]
+    """
+    answers: list[Answer] = []
+    said: dict[str, None] = {}
+    with one_thread_each(n_jobs):
+        runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_heard)(job) for job in jobs)
+        for done, (answer, sentences) in enumerate(runs, start=1):
+            answers.append(answer)
+            said |= dict.fromkeys(sentences)
+            if progress is not None:
+                progress(done, len(jobs))
+    for sentence in said:
+        warnings.warn(sentence, StillomeWarning, stacklevel=2)
+    return answers
+
+
+@contextmanager
+def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
+    """Let matrix products use one thread, here and in workers: sums then have the same last bits.
+
+    Otherwise the number of cores and of workers would change the order in which is added up. The
+    matrices of a fit are also too small for threads to help, and on busy machines threads that
+    wait for each other take many times as long.
+
+    Parameters
+    ----------
+    n_jobs : int, default=1
+        How many workers are started inside.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1))
+        if n_jobs != 1:
+            # Only where workers are started: it would also turn the threads of trees into workers.
+            stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
+        yield
+
+
+def _heard(job: Callable[[], Any]) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StillomeWarning)
+        answer = job()
+    # Those of libraries were the developers' business; in a worker nobody would see them.
+    return answer, [str(w.message) for w in caught if issubclass(w.category, StillomeWarning)]

@@ -1,0 +1,149 @@
+"""Which columns are removed: measures of motion, and what else was asked for (site, scanner)."""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
+
+# Which measures of motion a run goes by, the first that is there.
+CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
+    ("rms_mm",),
+    ("fd_mm",),
+    ("translation_mm", "rotation_rad"),
+    ("rms_restricted_mm",),
+    ("rms_absolute_mm",),
+    ("translation_mm",),
+    ("rotation_rad",),
+    ("outliers_percent",),
+    ("n_outlier_slices",),
+)
+_MOST_CODES = 30  # whole numbers, so few of them, may be names
+
+
+class Removed(NamedTuple):
+    """Columns of motion, and of traits, whose effect is removed."""
+
+    motion: tuple[str, ...]
+    others: tuple[str, ...]
+
+    def coding(self, motion: pd.DataFrame, traits: pd.DataFrame | None) -> ConfoundCoding:
+        """Return how these columns of these subjects become numbers."""
+        others = traits[list(self.others)] if traits is not None else None
+        return ConfoundCoding.fit(motion[list(self.motion)], others)
+
+
+def check_apart(
+    removed: Sequence[str],
+    *,
+    trait: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    group: str | None = None,
+) -> None:
+    """Refuse columns that should be removed and also something else.
+
+    Raises
+    ------
+    InputError
+    """
+    roles = {"predicted": trait, "kept": keep, "held together": [group]}
+    for role, names in roles.items():
+        for name in removed:
+            if name in names:
+                raise InputError(f"{name!r} cannot be both removed and {role}; choose one.")
+
+
+def not_motion(motion: pd.DataFrame | None, asked: Sequence[str]) -> list[str]:
+    """Return those of the confounds asked for that must be columns of traits."""
+    return [name for name in asked if motion is None or name not in motion]
+
+
+def choose_removed(
+    motion: pd.DataFrame, traits: pd.DataFrame | None, asked: Sequence[str] = ()
+) -> Removed:
+    """Return what is removed: columns of motion, the usual ones if none is named, and of traits.
+
+    Raises
+    ------
+    ConfoundsError
+        If a column is in neither table.
+
+    Warns
+    -----
+    StillomeWarning
+        Where the numbers of a column may be names.
+
+    Examples
+    --------
+    >>> motion, traits = pd.DataFrame({"fd_mm": [0.1, 0.2]}), pd.DataFrame({"site": ["A", "B"]})
+    >>> choose_removed(motion, traits, ["site"])
+    Removed(motion=('fd_mm',), others=('site',))
+    """
+    traits = pd.DataFrame() if traits is None else traits
+    others = [name for name in not_motion(motion, asked) if name in traits]
+    wanted = [name for name in asked if name not in others]
+    unknown = [name for name in not_motion(motion, wanted) if len(traits.columns)]
+    if unknown:
+        there = ", ".join(map(str, [*motion.columns, *traits.columns]))
+        raise ConfoundsError(
+            f"neither motion nor traits has a column {unknown[0]!r}. Choose among {there}."
+        )
+    chosen = choose_confounds(motion, wanted)
+    for name in others:
+        whole = pd.api.types.is_integer_dtype(traits[name].convert_dtypes())
+        if whole and 2 < traits[name].nunique() <= _MOST_CODES:
+            warnings.warn(
+                f"{name!r} is removed as a number. If its numbers are names, as of sites, write "
+                "them as text: s1, s2 …",
+                StillomeWarning,
+                stacklevel=2,
+            )
+    return Removed(chosen, tuple(dict.fromkeys(others)))
+
+
+def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the columns of motion to remove: those asked for, or the first usual measure.
+
+    Raises
+    ------
+    ConfoundsError
+        If a column is not there, holds no numbers, or none of the usual ones is.
+
+    Warns
+    -----
+    StillomeWarning
+        Which measure was chosen, where several could have been.
+
+    Examples
+    --------
+    >>> choose_confounds(pd.DataFrame({"fd_mm": [0.1], "rotation_rad": [0.0]}), ["fd_mm"])
+    ('fd_mm',)
+    """
+    there = list(motion.columns)
+    for name in asked:
+        if name not in there:
+            raise ConfoundsError(
+                f"motion has no column {name!r}; it has {', '.join(there)}. If it is in a table of "
+                "subjects, name that with --traits."
+            )
+    if asked:
+        return tuple(dict.fromkeys(asked))
+    usable = [name for name in there if motion[name].nunique() > 1]
+    for names in CONFOUND_ORDER:
+        if set(names) <= set(usable):
+            others = [name for name in usable if name not in names]
+            if others:
+                warnings.warn(
+                    f"Motion is measured by {' and '.join(names)}; {', '.join(others)} "
+                    "could be removed as well. Choose with --confound.",
+                    StillomeWarning,
+                    stacklevel=2,
+                )
+            return names
+    raise ConfoundsError(
+        f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
+        "Name the ones to remove with --confound."
+    )

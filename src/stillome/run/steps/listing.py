@@ -1,0 +1,96 @@
+"""One row per subject: motion, fibres before and after, and what deserves a second look."""
+
+import numpy as np
+import pandas as pd
+
+from stillome.arrays import Floats
+from stillome.cohort.edges import matrices_to_edges
+from stillome.run.folder import Work
+
+FAR = 3.5  # robust standard deviations, as Iglewicz and Hoaglin advise
+
+
+def subjects_step(work: Work) -> None:
+    """Write the table of subjects."""
+    cohort = work.cohort
+    raw = matrices_to_edges(cohort.connectomes, check=False).astype(np.float64)
+    adjusted = matrices_to_edges(work.adjusted, check=False).astype(np.float64)
+    before, after = raw.sum(axis=1), adjusted.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.where(before > 0, 100 * (after - before) / before, np.nan)
+    table = pd.DataFrame(
+        {
+            "participant_id": list(cohort.subject_ids),
+            **{name: cohort.motion[name].to_numpy() for name in cohort.motion},
+            "fibres_raw": before,
+            "fibres_adjusted": after,
+            "change_percent": change,
+            "zeros_raw": (raw == 0).mean(axis=1),
+            "zeros_adjusted": (adjusted == 0).mean(axis=1),
+            "correlation": _row_correlations(np.log1p(raw), np.log1p(adjusted)),
+            "flags": flag_subjects(work.motion, np.log1p(raw), change),
+        }
+    )
+    work.write_table("subjects.tsv", table)
+
+
+def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str]:
+    """Name what is unusual about each subject, among those of the same cohort.
+
+    Parameters
+    ----------
+    motion : array of shape (n, M)
+        NaN where unknown.
+    log_edges : array of shape (n, E)
+        Raw, log(1 + count).
+    change : array of shape (n,)
+        Percent of fibres by which adjusting changed the total.
+
+    Returns
+    -------
+    list of str
+        Joined by ";"; empty if there is nothing.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> edges = 3 + rng.normal(0, 0.1, (30, 1)) + rng.normal(0, 0.3, (30, 40)) + np.arange(40)
+    >>> motion = np.append(rng.uniform(0.2, 0.4, 28), [2.5, np.nan])[:, None]
+    >>> flag_subjects(motion, edges, rng.normal(10, 1, 30))[-2:]
+    ['moved much', 'motion inferred']
+    """
+    likeness = _row_correlations(
+        log_edges, np.broadcast_to(log_edges.mean(axis=0), log_edges.shape)
+    )
+    totals = np.log1p(np.expm1(log_edges).sum(axis=1))
+    with np.errstate(invalid="ignore"):
+        flags = {
+            "moved much": (robust_scores(np.log(np.maximum(motion, 1e-6))) > FAR).any(axis=1),
+            "motion inferred": np.isnan(motion).any(axis=1),
+            "unusual connectome": robust_scores(np.arctanh(likeness * (1 - 1e-9))) < -FAR,
+            "few fibres": robust_scores(totals) < -FAR,
+            "changed much": np.abs(robust_scores(change)) > FAR,
+        }
+    rows = zip(*flags.values(), strict=True)
+    return [";".join(n for n, on in zip(flags, row, strict=True) if on) for row in rows]
+
+
+def robust_scores(values: Floats) -> Floats:
+    """Return distances from the median in robust standard deviations, per column; NaN stays.
+
+    Examples
+    --------
+    >>> robust_scores(np.array([1.0, 2.0, 3.0, 100.0])).round(1).tolist()
+    [-1.0, -0.3, 0.3, 65.8]
+    """
+    centred = values - np.nanmedian(values, axis=0)
+    spread = 1.4826 * np.nanmedian(np.abs(centred), axis=0)
+    return np.asarray(centred / np.where(spread > 0, spread, np.inf))
+
+
+def _row_correlations(left: Floats, right: Floats) -> Floats:
+    """Return Pearson's r of each row of (n, E) with the same row of another; NaN if constant."""
+    a = left - left.mean(axis=1, keepdims=True)
+    b = right - right.mean(axis=1, keepdims=True)
+    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return np.asarray((a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan))

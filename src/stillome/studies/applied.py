@@ -1,0 +1,196 @@
+"""The three methods applied to the cohort they were fitted on, as in the paper, and measured.
+
+- leakage: largest cross-fitted R² of any probe that reads motion, from z and from A*; ``passes``
+  when no probe beats permuted motion. Intervals by Fisher's transformation.
+- group difference: Frobenius norm of large − small motion, after / before (the paper's picture,
+  as a number). A perfect method does not reach 0: see the row of the truth.
+- fidelity: R² of A* against the same subjects' motion-free networks, log1p scale, about the mean
+  network: 1 is the person's own network, 0 the same mean network for everybody; identified: how
+  often the nearest motion-free network is the person's own. Where no truth is known (real data)
+  against the observed networks, which holds them to what was seen, motion included.
+- KL, active units: how much z says about a person at all; an empty z shows no motion either.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from stillome import StillomeWarning, leakage_certificate
+from stillome.cohort.cohort import MotionGroups
+from stillome.evaluate import fidelity_r2, identification_rate
+from stillome.methods.contract import ConnectomeMethod
+from stillome.plot.component_plane import Projection
+from stillome.studies.study import (
+    AS_PUBLISHED,
+    GATE,
+    OURS,
+    Options,
+    fit_quietly,
+    jackknife,
+    with_interval,
+)
+
+Array = NDArray[Any]
+OBSERVED, TRUTH = "observed", "motion-free truth"
+PERMUTATIONS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """What a method made of a cohort: z (n, K), A* (n, E), and how it was trained."""
+
+    Z: Array
+    adjusted: Array
+    kl: float
+    active_units: int
+    epochs: int
+
+
+def apply_method(model: ConnectomeMethod, X: Array, confounds: Array) -> Applied:
+    """Fit, and decode everybody without motion (c = 0)."""
+    fit_quietly(model, X, confounds=confounds)
+    with warnings.catch_warnings():
+        # Nobody lies perfectly still: c = 0 is an extrapolation, which the paper makes as well.
+        warnings.simplefilter("ignore", StillomeWarning)
+        adjusted = model.adjust(X, confounds=confounds, reference=[0.0] * confounds.shape[1])
+        Z = model.transform(X, confounds=confounds)
+    told = model.diagnostics_
+    return Applied(
+        np.asarray(Z),
+        np.asarray(adjusted),
+        float(told.kl),
+        int(told.active_units),
+        len(getattr(model, "history_", ())),
+    )
+
+
+def measures(
+    applied: Mapping[str, Applied],
+    X: Array,
+    confounds: Array,
+    groups: Mapping[str, MotionGroups],
+    truth: Array | None,
+    options: Options,
+) -> pd.DataFrame:
+    """Return one row for what was observed, for the truth if known, and for each method.
+
+    Parameters
+    ----------
+    groups : mapping of str to MotionGroups
+        By measure of motion; each has a column of group differences.
+    options : Options
+        Quick runs do not probe A*, which takes longest.
+    """
+    seed = options.seed
+    target = X if truth is None else truth
+    plain = {OBSERVED: X} | ({} if truth is None else {TRUTH: truth})
+    rows = []
+    for name, edges in [*plain.items(), *((n, a.adjusted) for n, a in applied.items())]:
+        row: dict[str, Any] = {"method": name, "subjects": len(X)}
+        if name in applied:
+            found = applied[name]
+            row |= {"epochs": found.epochs, "kl_nats": found.kl, "active_units": found.active_units}
+            row |= _leakage("leakage_z", found.Z, confounds, "features", seed)
+        if not options.quick and name != TRUTH:
+            row |= _leakage("leakage_adjusted", edges, confounds, "counts", seed)
+        for measure, members in groups.items():
+            row |= _difference(f"difference_{measure}", edges, X, members, seed)
+        row |= _fidelity(edges, target, seed)
+        rows.append(row)
+    first = [column for row in rows[-1:] for column in row]
+    return pd.DataFrame(rows)[first]
+
+
+def component_table(
+    networks: Mapping[str, Array], latents: Mapping[str, Array], motion: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the scores that `plot_components` draws, one row per subject."""
+    table = {str(column): motion[column].to_numpy() for column in motion}
+    shared = Projection.of(np.asarray(next(iter(networks.values())), dtype=float), 2)
+    for title, features in ({**networks, **latents}).items():
+        axes = shared if title in networks else Projection.of(np.asarray(features, dtype=float), 2)
+        for k, scores in enumerate(axes.scores(features).T, start=1):
+            table[f"{title}, PC{k}"] = scores
+    return pd.DataFrame(table)
+
+
+def correction_table(X: Array, adjusted: Array, groups: MotionGroups) -> pd.DataFrame:
+    """Return the share of edges changed by so many fibres in both groups, as `plot_correction`."""
+    bounds = [-np.inf, -1000, -100, -10, -0.5, 0.5, 10, 100, 1000, np.inf]
+    table = pd.DataFrame({"fibres_from": bounds[:-1], "fibres_to": bounds[1:]})
+    for size, members in zip(("small", "large"), groups[:2], strict=True):
+        change = (adjusted[members] - X[members].astype(float)).ravel()
+        table[f"share_{size}_motion"] = np.histogram(change, bounds)[0] / len(change)
+        table[f"mean_{size}_motion"] = change.mean()
+    return table
+
+
+def _leakage(name: str, features: Array, confounds: Array, kind: Any, seed: int) -> dict[str, Any]:
+    if not np.ptp(features, axis=0).any():  # collapsed: says nothing of motion, nor of anything
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan) | {
+            f"{name}_passes": False
+        }
+    found = leakage_certificate(
+        features, confounds, kind=kind, n_permutations=PERMUTATIONS, random_state=seed
+    )
+    r = np.sign(found.worst_r2) * np.sqrt(abs(found.worst_r2))
+    half = 1.96 / np.sqrt(len(features) - 3)
+    low, high = np.tanh(np.arctanh(np.clip(r, -0.999999, 0.999999)) + np.array([-half, half]))
+    return {
+        name: found.worst_r2,
+        f"{name}_low": low * abs(low),
+        f"{name}_high": high * abs(high),
+        f"{name}_p": found.table["p_holm"].min(),
+        f"{name}_passes": found.passed,
+    }
+
+
+def _difference(
+    name: str, edges: Array, X: Array, groups: MotionGroups, seed: int
+) -> dict[str, Any]:
+    def ratio(kept: NDArray[np.intp]) -> float:
+        small, large = (np.intersect1d(members, kept) for members in groups[:2])
+        after, before = (
+            np.linalg.norm(part[large].mean(axis=0) - part[small].mean(axis=0))
+            for part in (edges, X)
+        )
+        return float(after / before)
+
+    return _with_bounds(name, ratio, len(X), seed)
+
+
+def _fidelity(edges: Array, truth: Array, seed: int) -> dict[str, Any]:
+    rate = identification_rate(edges, truth)
+    hits = binomtest(round(rate * len(edges)), len(edges)).proportion_ci(method="wilson")
+    found = _with_bounds(
+        "fidelity", lambda kept: fidelity_r2(edges[kept], truth[kept]), len(edges), seed
+    )
+    return found | {"identified": rate, "identified_low": hits.low, "identified_high": hits.high}
+
+
+def _with_bounds(name: str, statistic: Any, n_subjects: int, seed: int) -> dict[str, Any]:
+    value, (low, high) = jackknife(statistic, n_subjects, seed)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def shown(table: pd.DataFrame, method: str, name: str) -> str:
+    """Write one figure of `measures` with its interval."""
+    row = table.set_index("method").loc[method]
+    if pd.isna(row[name]):
+        return "empty: the same for everybody"
+    text = with_interval(row[name], (row[f"{name}_low"], row[f"{name}_high"]))
+    if f"{name}_passes" in row:
+        text += ", passes" if row[f"{name}_passes"] else f", fails (p = {row[f'{name}_p']:.2g})"
+    return text
+
+
+def figures_of(table: pd.DataFrame, name: str) -> dict[str, str]:
+    """Return one figure of the three methods, by the fields of `Claim`."""
+    keys = {"as_published": AS_PUBLISHED, "gate": GATE, "ours": OURS}
+    return {key: shown(table, method, name) for key, method in keys.items()}

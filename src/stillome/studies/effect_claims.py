@@ -1,0 +1,48 @@
+"""What the paper claims of the effects of motion, before any adjustment."""
+
+from typing import Any
+
+import numpy as np
+
+from stillome.studies.real_data import RESIDUAL, StudyCohort
+from stillome.studies.study import FAILS, HOLDS, NOT_TESTED, Claim, bootstrap, with_interval
+
+
+def loss_claim(row: dict[str, Any]) -> Claim:
+    """Judge the loss of fibres with one measure of motion."""
+    residual = row["measure"] in RESIDUAL
+    section = "Appendix G, Figure A2" if residual else "Section 2.2, Figure 2"
+    lost = with_interval(row["fibres_lost"], (row["fibres_lost_low"], row["fibres_lost_high"]))
+    holds = row["fibres_lost_low"] > 0 and row["edges_with_motion"] > 0.05
+    return Claim(
+        f"People with much motion ({row['measure']}) have fewer fibres, in many connections.",
+        section,
+        f"{row['cohort']}, {row['subjects']} subjects: share of fibres lost between the outer "
+        f"groups, observed connectomes: {lost}",
+        *(NOT_TESTED,) * 3,
+        verdict=HOLDS if holds else FAILS,
+        why=f"{row['edges_with_motion']:.0%} of the edges go with motion, {row['edges_lower']:.0%} "
+        "are lower in those who moved much. In a simulated cohort this was put in.",
+    )
+
+
+def misalignment_claim(study: StudyCohort, seed: int) -> Claim:
+    """Judge how far head motion and residual misalignment are different things."""
+    table = study.cohort.motion[[study.head_motion, *study.residual]].to_numpy(dtype=float)
+
+    def largest(rows: Any) -> float:
+        return float(np.abs(np.corrcoef(table[rows].T)[0, 1:]).max())
+
+    value = largest(np.arange(len(table)))
+    interval = bootstrap(largest, len(table), seed)
+    why = "In the paper's data it was low."
+    if study.motion_free is not None:
+        why += " The simulation has translation and rotation follow head motion: nothing to test."
+    return Claim(
+        "Residual misalignment goes little with head motion.",
+        "Appendix G, Figure A3",
+        f"{study.name}: largest |r| with head motion {with_interval(value, interval)}",
+        *(NOT_TESTED,) * 3,
+        verdict=HOLDS if interval[1] < 0.5 else FAILS,
+        why=why,
+    )

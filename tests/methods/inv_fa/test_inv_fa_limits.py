@@ -1,0 +1,168 @@
+"""InvFA kept, damaged, with too little to learn from, and asked for what it cannot do."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from moving_people import E, MovingPeople, N
+from stillome.exceptions import (
+    ConfoundsError,
+    FileError,
+    InputError,
+    NotFittedError,
+    StillomeWarning,
+)
+from stillome.methods.inv_fa.inv_fa import InvFA
+
+DATA = MovingPeople()
+
+
+@pytest.fixture(scope="module")
+def fitted() -> InvFA:
+    return InvFA(8).fit(DATA.X, DATA.traits, confounds=DATA.motion)
+
+
+def test_a_kept_model_answers_with_the_same_bits(fitted, tmp_path):
+    again = InvFA.load(fitted.save(tmp_path / "model"))
+    for method in ("transform", "adjust", "predict", "reconstruct"):
+        for confounds in (DATA.motion, None):
+            assert_array_equal(
+                getattr(again, method)(DATA.X, confounds=confounds),
+                getattr(fitted, method)(DATA.X, confounds=confounds),
+            )
+    one, other = again.sample(4), fitted.sample(4)
+    assert_array_equal(one.connectomes, other.connectomes)
+    assert_array_equal(one.traits, other.traits)
+    assert again.score(DATA.X) == fitted.score(DATA.X)
+    assert again.diagnostics_.kl == fitted.diagnostics_.kl
+    assert again.frontier_ is None and again.invariance_weight_ == 1
+
+
+def cut_arrays(folder):
+    path = folder / "arrays.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def lose_a_value(folder):
+    path = folder / "model.json"
+    header = json.loads(path.read_text())
+    del header["state"]["n_regions_"]
+    path.write_text(json.dumps(header))
+
+
+def change_a_parameter(folder):
+    path = folder / "model.json"
+    header = json.loads(path.read_text())
+    header["parameters"]["n_heads"] = 2
+    path.write_text(json.dumps(header))
+
+
+@pytest.mark.parametrize("damage", [cut_arrays, lose_a_value, change_a_parameter])
+def test_a_damaged_folder_is_one_error(fitted, tmp_path, damage):
+    folder = fitted.save(tmp_path / "model")
+    damage(folder)
+    with pytest.raises(FileError, match="damaged"):
+        InvFA.load(folder)
+
+
+@pytest.mark.parametrize("n", [12, 30])
+@pytest.mark.parametrize("scale", [1, 0.37], ids=["counts", "weights"])
+def test_small_cohorts(n, scale):
+    X, motion = DATA.X[:n] * scale, DATA.motion[:n]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The latent has collapsed", StillomeWarning)
+        model = InvFA().fit(X, DATA.traits[:n], confounds=motion)
+    adjusted = model.adjust(X, confounds=motion, reference=float(np.median(motion)))
+    assert np.isfinite(adjusted).all() and (adjusted >= 0).all()
+    assert abs(np.log(adjusted.sum() / X.sum())) < 0.3
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_edges_that_never_vary():
+    X = DATA.X.copy()
+    X[:, :5], X[:, 5:10] = 0, 4
+    model = InvFA(8).fit(X, confounds=DATA.motion)
+    adjusted = model.adjust(X, confounds=DATA.motion)
+    assert adjusted[:, :5].mean() < 0.01
+    assert abs(adjusted[:, 5:10].mean() - 4) < 1.5
+    assert np.isfinite(model.transform(X)).all() and np.isfinite(model.score(X))
+
+
+@pytest.mark.parametrize("value", [0, 3])
+def test_connectomes_that_are_all_the_same_are_nobody(value):
+    X = np.full((40, E), value)
+    with pytest.warns(StillomeWarning, match="collapsed"):
+        model = InvFA(8).fit(X, confounds=DATA.motion[:40])
+    assert np.abs(model.adjust(X, confounds=DATA.motion[:40]) - value).mean() < 0.5
+
+
+def test_fibres_in_millions():
+    X = DATA.X.astype(np.int64) * 40_000
+    model = InvFA(8).fit(X, confounds=DATA.motion)
+    adjusted = model.adjust(X, confounds=DATA.motion)
+    strong = X.mean(axis=0) > 2e6
+    change = np.log(adjusted[:, strong] + 1) - np.log(X[:, strong] + 1)
+    assert strong.sum() > 5
+    assert np.corrcoef(change.mean(axis=1), DATA.motion)[0, 1] > 0.9
+
+
+def test_motion_far_from_any_seen_gives_numbers(fitted):
+    with pytest.warns(StillomeWarning, match="Are the units the same"):
+        adjusted = fitted.adjust(DATA.X, confounds=DATA.motion * 50)
+    with pytest.warns(StillomeWarning, match="Are the units the same"):
+        latent = fitted.transform(DATA.X, confounds=np.full(N, 1e6))
+    assert (adjusted >= 0).all() and np.isfinite(latent).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"method": "encode"}, "method='encode'; expected 'counterfactual' or 'decode'"),
+        ({"interval": 1.5}, "interval=1.5; expected a share above 0 and below 1"),
+        ({"interval": "most"}, "interval='most'"),
+        ({"n_draws": 0}, "n_draws=0; expected a whole number ≥ 1"),
+        ({"method": "decode", "n_draws": 2}, "method='decode' draws nothing"),
+        ({"method": "decode", "interval": 0.9}, "method='decode' draws nothing"),
+        ({"reference": [0, 0]}, "reference: .* expected 1 finite value"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"confounds": DATA.motion[:3]}, "confounds: 3 rows for 120 subjects"),
+    ],
+)
+def test_what_adjust_cannot_do_it_says(fitted, arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        fitted.adjust(DATA.X, **({"confounds": DATA.motion} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"n_components": 0}, "n_components=0"),
+        ({"invariance_weight": 2}, "invariance_weight=2; expected a share"),
+        ({"invariance_weight": "much"}, "invariance_weight='much'"),
+        ({"lengths": np.ones((3, 3))}, r"lengths: shape \(3, 3\)"),
+        ({"random_state": "x"}, "random_state='x'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(parameters, sentence):
+    with pytest.raises(InputError, match=sentence):
+        InvFA(**parameters).fit(DATA.X, confounds=DATA.motion)
+
+
+def test_too_little_to_learn_from():
+    with pytest.raises(ConfoundsError, match=r"InvFA\.fit needs confounds"):
+        InvFA().fit(DATA.X)
+    with pytest.raises(InputError, match="9"):
+        InvFA().fit(DATA.X[:9], confounds=DATA.motion[:9])
+    with pytest.raises(ConfoundsError, match="known for 4 subjects"):
+        InvFA().fit(DATA.X, confounds=np.where(np.arange(N) < 4, DATA.motion, np.nan))
+    with pytest.raises(ConfoundsError, match="covariates_to_keep: 3 rows"):
+        InvFA().fit(DATA.X, confounds=DATA.motion, covariates_to_keep=[1, 2, 3])
+    without = InvFA(4).fit(DATA.X, confounds=DATA.motion)
+    with pytest.raises(NotFittedError, match="fitted without traits"):
+        without.predict(DATA.X)
+    assert without.sample(2).traits is None
+    with pytest.raises(InputError, match="n_subjects=0"):
+        without.sample(0)

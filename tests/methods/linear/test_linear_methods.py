@@ -1,0 +1,274 @@
+"""The competitors against their definitions, written out by hand."""
+
+import sys
+
+import combatlearn
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression, RidgeCV
+
+from stillome.exceptions import FitError, InputError, StillomeWarning
+from stillome.methods.linear.combat import ComBat, MotionQuantiles
+from stillome.methods.linear.confound_regression import ConfoundRegression
+from stillome.methods.linear.edgewise import EdgewiseRegression
+from stillome.methods.linear.pca_regression import PCARegression
+from stillome.methods.linear.sog import SOG, bounded_loadings
+from stillome.methods.trait_regression import PENALTIES
+
+N_TRAIN = 120
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(11)
+    latent = rng.standard_normal((160, 4)) * [4, 3, 2, 1]
+    confounds = rng.lognormal(-1, 0.6, (160, 2)) * [1.0, 0.01]
+    level = rng.uniform(0, 4, 45) + 0.1 * latent @ rng.standard_normal((4, 45))
+    X = rng.poisson(np.exp(level - 0.5 * confounds[:, :1] - 20 * confounds[:, 1:]))
+    y = latent @ rng.standard_normal((4, 2)) + rng.standard_normal((160, 2))
+    y[::9, 1] = np.nan
+    return X, confounds, y
+
+
+def split(values):
+    return values[:N_TRAIN], values[N_TRAIN:]
+
+
+def same_up_to_sign(found, expected, **tolerance):
+    signs = np.sign((found * expected).sum(axis=0))
+    assert_allclose(found * signs, expected, **tolerance)
+
+
+def project_out(values, confounds):
+    design = np.column_stack([np.ones(len(confounds)), confounds])
+    return values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+
+
+def test_pca_regression_is_a_scikit_learn_pipeline(data):
+    X, confounds, y = data
+    model = PCARegression(n_components=6).fit(
+        X[:N_TRAIN], y[:N_TRAIN], confounds=confounds[:N_TRAIN]
+    )
+    predicted = model.predict(X[N_TRAIN:], confounds=confounds[N_TRAIN:])
+
+    pca = PCA(6, svd_solver="full").fit(np.log1p(X[:N_TRAIN]))
+    Z, Z_new = (pca.transform(np.log1p(part)) for part in split(X))
+    same_up_to_sign(model.transform(X[N_TRAIN:], confounds=confounds[N_TRAIN:]), Z_new, atol=1e-10)
+    for trait in range(2):
+        known = ~np.isnan(y[:N_TRAIN, trait])
+        c, target = confounds[:N_TRAIN][known], y[:N_TRAIN][known, trait]
+        from_motion = LinearRegression().fit(c, target)
+        scores_from_motion = LinearRegression().fit(c, Z[known])
+        left = Z[known] - scores_from_motion.predict(c)
+        ridge = RidgeCV(PENALTIES).fit(left / left.std(axis=0), target - from_motion.predict(c))
+        left_new = Z_new - scores_from_motion.predict(confounds[N_TRAIN:])
+        expected = ridge.predict(left_new / left.std(axis=0))
+        expected += from_motion.predict(confounds[N_TRAIN:])
+        assert_allclose(predicted[:, trait], expected, rtol=1e-8)
+
+
+def test_pca_regression_adjusts_what_lies_in_its_components(data):
+    X, confounds, _ = data
+    model = PCARegression(n_components=6).fit(X, confounds=confounds)
+    log_edges, loadings = np.log1p(X), model.pca_.components_
+    effect = LinearRegression().fit(confounds, log_edges @ loadings.T).coef_
+    expected = log_edges - (confounds - [0.2, 0.0]) @ effect.T @ loadings
+    adjusted = model.adjust(X, confounds=confounds, reference=[0.2, 0.0])
+    assert_allclose(adjusted, np.expm1(np.maximum(expected, 0)), atol=1e-8)
+
+
+@pytest.mark.parametrize("sparsity", [0.0, 0.3, 0.6])
+def test_sog_scores_are_orthogonal_to_the_confounds(data, sparsity):
+    X, confounds, _ = data
+    for values in (confounds[:, 0], confounds):
+        scores = SOG(n_components=8, sparsity=sparsity).fit_transform(X, confounds=values)
+        centred = (values - values.mean(axis=0)).reshape(len(X), -1)
+        unit = [table / np.linalg.norm(table, axis=0) for table in (scores, centred)]
+        assert np.abs(unit[0].T @ unit[1]).max() < 1e-10
+        gram = scores.T @ scores
+        assert np.abs(gram - np.diag(np.diag(gram))).max() < 1e-8 * gram.max()
+
+
+def test_og_solves_its_least_squares_problem(data):
+    X, confounds, _ = data
+    centred = np.log1p(X) - np.log1p(X).mean(axis=0)
+    loadings = np.random.default_rng(0).standard_normal((X.shape[1], 4))
+    # Brute force: alternate the two exact least-squares steps of min ‖X − S Uᵀ‖, S ⟂ confounds.
+    for _ in range(500):
+        scores = project_out(centred @ loadings @ np.linalg.inv(loadings.T @ loadings), confounds)
+        loadings = centred.T @ scores @ np.linalg.inv(scores.T @ scores)
+    model = SOG(n_components=4, sparsity=0).fit(X, confounds=confounds)
+    found = model.transform(X, confounds=confounds) @ model.loadings_.T
+    assert_allclose(found, scores @ loadings.T, atol=1e-7)
+    assert_array_equal(model.rotation_, np.eye(4))
+
+
+def bounded_by_bisection(gradient, bound):
+    def shrink(threshold):
+        return np.sign(gradient) * np.maximum(np.abs(gradient) - threshold, 0)
+
+    def excess(threshold):
+        return np.abs(shrink(threshold)).sum() / np.linalg.norm(shrink(threshold)) - bound
+
+    largest = np.abs(gradient).max() * (1 - 1e-9)
+    threshold = 0.0 if excess(0.0) <= 0 else brentq(excess, 0.0, largest, xtol=1e-14)
+    return shrink(threshold) / np.linalg.norm(shrink(threshold))
+
+
+def test_sparse_sog_is_one_component_after_another(data):
+    X, confounds, _ = data
+    model = SOG(n_components=4, sparsity=0.4, tol=1e-15, max_iter=3000).fit(X, confounds=confounds)
+    dense = SOG(n_components=4, sparsity=0).fit(X, confounds=confounds)
+    left = project_out(np.log1p(X), confounds)
+    bound = 0.6 * np.sqrt(X.shape[1])
+    for k in range(4):
+        u = dense.loadings_[:, k]
+        for _ in range(1000):
+            s = left @ u / np.linalg.norm(left @ u)
+            u = bounded_by_bisection(left.T @ s, bound)
+        same_up_to_sign(model.loadings_[:, [k]], u[:, None], atol=1e-4)
+        s = left @ u / np.linalg.norm(left @ u)
+        left = left - np.outer(s, s @ left)
+    assert (model.loadings_ == 0).any()
+
+
+def test_sog_never_refits_on_new_subjects(data):
+    X, confounds, _ = data
+    model = SOG(n_components=5).fit(X[:N_TRAIN], confounds=confounds[:N_TRAIN])
+    motion = LinearRegression().fit(confounds[:N_TRAIN], np.log1p(X[:N_TRAIN]))
+    left = np.log1p(X[N_TRAIN:]) - motion.predict(confounds[N_TRAIN:])
+    expected = left @ model.loadings_ @ model.rotation_
+    assert_allclose(
+        model.transform(X[N_TRAIN:], confounds=confounds[N_TRAIN:]), expected, atol=1e-10
+    )
+    adjusted = model.adjust(X[N_TRAIN:], confounds=confounds[N_TRAIN:])
+    level = motion.predict(np.zeros((1, 2)))
+    assert_allclose(
+        adjusted, np.expm1(np.maximum(level + expected @ model.loadings_.T, 0)), atol=1e-8
+    )
+
+
+@settings(max_examples=200)
+@given(st.integers(2, 40), st.floats(0.0, 0.98), st.integers(0, 10**6))
+def test_bounded_loadings_keep_their_bounds(n_edges, sparsity, seed):
+    gradients = np.random.default_rng(seed).standard_normal((n_edges, 3))
+    bound = max(1.0, (1 - sparsity) * np.sqrt(n_edges))
+    loadings = bounded_loadings(gradients, bound)
+    assert_allclose(np.linalg.norm(loadings, axis=0), 1)
+    assert (np.abs(loadings).sum(axis=0) <= bound + 1e-9).all()
+    for column, gradient in enumerate(gradients.T):
+        best = bounded_by_bisection(gradient, bound) @ gradient
+        assert loadings[:, column] @ gradient >= best - 1e-6
+
+
+def test_sog_refuses_impossible_sparsity_and_says_when_it_stops_early(data):
+    X, confounds, _ = data
+    with pytest.raises(InputError, match=r"sparsity=1\.0"):
+        SOG(sparsity=1.0).fit(X, confounds=confounds)
+    with pytest.warns(StillomeWarning, match="after 2 sweeps"):
+        SOG(n_components=4, tol=0, max_iter=2).fit(X, confounds=confounds)
+
+
+def test_edgewise_is_a_straight_line_per_edge(data):
+    X, confounds, _ = data
+    motion = confounds[:, 0]
+    model = EdgewiseRegression(n_components=5).fit(X[:N_TRAIN], confounds=motion[:N_TRAIN])
+    adjusted = model.adjust(X[N_TRAIN:], confounds=motion[N_TRAIN:], reference=0.1)
+    for edge in range(X.shape[1]):
+        slope, _ = np.polyfit(motion[:N_TRAIN], np.log1p(X[:N_TRAIN, edge]), 1)
+        expected = np.log1p(X[N_TRAIN:, edge]) - slope * (motion[N_TRAIN:] - 0.1)
+        assert_allclose(adjusted[:, edge], np.expm1(np.maximum(expected, 0)), atol=1e-8)
+
+
+def test_collinear_confounds_share_their_effect():
+    rng = np.random.default_rng(0)
+    site = rng.integers(2, size=50)
+    dummies, values = np.eye(2)[site], rng.standard_normal((50, 3)) + site[:, None]
+    residuals = ConfoundRegression.fit(dummies, values).residuals(values, dummies)
+    expected = values - np.array([values[site == s].mean(axis=0) for s in (0, 1)])[site]
+    assert_allclose(residuals, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kept", [(), (1,)])
+def test_combat_is_combatlearn(data, kept):
+    X, confounds, _ = data
+    given = confounds if kept else confounds[:, :1]
+    model = ComBat(n_components=5, n_batches=4, kept_columns=kept)
+    model.fit(X[:N_TRAIN], confounds=given[:N_TRAIN])
+    found = model.transform(X[N_TRAIN:], confounds=given[N_TRAIN:])
+
+    motion, table = given[:, 0], pd.DataFrame(np.log1p(X))
+    cuts = np.quantile(motion[:N_TRAIN], [0.25, 0.5, 0.75])
+    batch = pd.Series(np.digitize(motion, cuts))
+    covariates = pd.DataFrame(given[:, kept]) if kept else None
+    combat = combatlearn.ComBat(batch, continuous_covariates=covariates, method="fortin")
+    train = combat.fit(table.iloc[:N_TRAIN]).transform(table.iloc[:N_TRAIN])
+    pca = PCA(5, svd_solver="full").fit(train.to_numpy())
+    expected = pca.transform(combat.transform(table.iloc[N_TRAIN:]).to_numpy())
+    same_up_to_sign(found, expected, atol=1e-8)
+
+
+def test_combat_leaves_the_reference_batch_as_it_is(data):
+    X, confounds, _ = data
+    motion = confounds[:, 0]
+    model = ComBat(n_batches=3).fit(X, confounds=motion)
+    reference = float(np.median(motion))
+    there = model.quantiles_.batches(motion[:, None]) == 1
+    adjusted = model.adjust(X, confounds=motion, reference=reference)
+    assert_allclose(adjusted[there], X[there], atol=1e-8)
+    assert np.abs(adjusted[~there] - X[~there]).max() > 1
+
+
+def test_combat_passes_edges_that_never_vary(data):
+    X, confounds, _ = data
+    X = X.copy()
+    X[:, 3] = 0
+    adjusted = ComBat(n_components=4).fit(X, confounds=confounds).adjust(X, confounds=confounds)
+    assert_array_equal(adjusted[:, 3], 0)
+    assert np.isfinite(adjusted).all()
+
+
+def test_motion_quantiles_put_the_unseen_into_the_nearest_batch():
+    quantiles = MotionQuantiles(np.arange(100.0)[:, None], 4)
+    assert_allclose(quantiles.cutoffs, [24.75, 49.5, 74.25])
+    assert quantiles.batches(np.array([[-50.0], [30.0], [1e6]])).tolist() == [0, 1, 3]
+    tied = MotionQuantiles(np.repeat([0.0, 1.0], [80, 20])[:, None], 5)
+    assert np.bincount(tied.batches(np.array([[0.0], [1.0]]))).tolist() == [1, 1]
+
+
+def test_motion_quantiles_of_several_confounds_follow_their_common_direction(data):
+    _, confounds, _ = data
+    rotation_as_degrees = confounds * [1.0, 180 / np.pi]
+    batches = MotionQuantiles(confounds, 3).batches(confounds)
+    assert_array_equal(
+        batches, MotionQuantiles(rotation_as_degrees, 3).batches(rotation_as_degrees)
+    )
+    assert np.bincount(batches).min() > 40
+
+
+def test_combat_says_what_is_wrong(data, monkeypatch):
+    X, confounds, _ = data
+    with pytest.raises(InputError, match="n_batches=1"):
+        ComBat(n_batches=1).fit(X, confounds=confounds)
+    with pytest.raises(InputError, match="kept_columns"):
+        ComBat(kept_columns=(0, 1)).fit(X, confounds=confounds)
+    with pytest.raises(FitError, match="do not fill two or more motion batches"):
+        ComBat().fit(X, confounds=np.repeat([0.0, 1.0], [159, 1]))
+    monkeypatch.setitem(sys.modules, "combatlearn.core", None)
+    with pytest.raises(FitError, match=r"pip install 'stillome\[combat\]'"):
+        ComBat().fit(X, confounds=confounds)
+
+
+@pytest.mark.parametrize("method", [PCARegression, SOG, EdgewiseRegression, ComBat])
+def test_never_more_components_than_the_subjects_allow(data, method):
+    X, confounds, _ = data
+    model = method(n_components=68).fit(X[:20], confounds=confounds[:20])
+    assert model.transform(X[:20], confounds=confounds[:20]).shape[1] == model.n_components_ < 20
+    with pytest.raises(InputError, match="n_components=0"):
+        method(n_components=0).fit(X, confounds=confounds)

@@ -1,0 +1,194 @@
+import contextlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from small_study import contents, write_study
+from stillome.exceptions import FileError, InputError, StillomeError
+from stillome.io import read_connectomes
+from stillome.run import open_run, run_pipeline, verdict
+from stillome.run.pipeline import READING, steps_of
+
+
+class InterruptedHere(Exception):  # noqa: N818
+    pass
+
+
+def interrupt_at(name):
+    def step(begun):
+        if begun == name:
+            raise InterruptedHere
+
+    return step
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nobody stopped, in the folder `out` beside the files `study`."""
+    place = tmp_path_factory.mktemp("whole")
+    with contextlib.chdir(place):
+        settings = write_study(Path("study"))
+        begun = []
+        run_pipeline(settings, "out", report=False, step=begun.append)
+    return place / "out", settings, begun
+
+
+def table(path):
+    return pd.read_csv(path, sep="\t", na_values=["n/a"], dtype={"participant_id": str})
+
+
+def test_every_step_leaves_what_the_next_ones_and_the_report_read(whole):
+    out, settings, begun = whole
+    assert begun == [READING, *(step.name for step in steps_of(settings, report=False))]
+    header = json.loads((out / "run.json").read_text())
+    assert header["format"] == "stillome-run"
+    assert header["settings"]["confounds"] == ["rms_mm"]
+    assert header["source"]["producer"] == "MRtrix3"
+    assert not header["simulated"]
+    assert len(header["provenance"]["Inputs"]) == 64 + 2
+    ids = [f"{i:03d}" for i in range(64)]
+    for name in ("latents", "motion", "graph_measures", "subjects"):
+        assert list(table(out / f"{name}.tsv")["participant_id"]) == ids, name
+    assert list(table(out / "dropped.tsv")) == ["participant_id", "reason"]
+    assert (out / "latents.json").is_file() and (out / "predictions.json").is_file()
+    assert not list(out.rglob(".stillome-*"))
+
+
+def test_motion_is_read_from_raw_connectomes_and_not_from_ours(whole):
+    out, _, _ = whole
+    found = table(out / "certificates.tsv")
+    passed = found.groupby(["use", "method", "features"])["passed"].first()
+    assert not passed["cohort", "raw", "connectomes"]
+    assert passed["cohort", "inv-fa", "z"] and passed["cohort", "inv-fa", "connectomes"]
+    assert {use for use, *_ in passed.index} == {"cohort", "unseen"}
+    assert set(found.loc[found["use"] == "unseen", "n_subjects"]) == {20}
+    assert ("cohort", "edgewise", "z") in passed.index
+    said = json.loads((out / "certificates.json").read_text())
+    assert {(s["use"], s["method"], s["features"]) for s in said["sentences"]} == set(passed.index)
+    assert said["level"] == 0.05
+
+
+def test_fidelity_and_traits_name_the_method_and_its_baseline(whole):
+    out, _, _ = whole
+    fidelity = table(out / "fidelity.tsv").set_index("method")
+    assert list(fidelity.index) == ["inv-fa", "edgewise"]
+    assert fidelity["strength_r"].between(0.3, 1).all()
+    summary = table(out / "comparison" / "summary.tsv")
+    assert set(summary["method"]) == {"inv-fa", "edgewise"}
+    assert "seconds" not in summary
+    predicted = table(out / "predictions.tsv")
+    assert len(predicted) == 2 * 64
+    for trait, rows in predicted.groupby("trait"):
+        folds = rows.groupby("fold")[["residual", "predicted"]].corr().iloc[0::2, 1]
+        ours = summary[(summary["trait"] == trait) & (summary["method"] == "inv-fa")]
+        assert folds.mean() == pytest.approx(ours["r_mean"].item())
+
+
+def test_adjusted_connectomes_are_given_in_files_too(whole):
+    out, _, _ = whole
+    kept = np.load(out / "work" / "adjusted.npy")
+    assert (read_connectomes(out / "adjusted").connectomes == kept).all()
+    subjects = table(out / "subjects.tsv")
+    assert (subjects["fibres_adjusted"] == kept.sum(axis=(1, 2)) / 2).all()
+
+
+def test_the_slider_goes_through_the_reference_where_everybody_is_adjusted(whole):
+    out, _, _ = whole
+    with np.load(out / "work" / "slider.npz") as slider:
+        assert list(slider["keys"][:2]) == ["all subjects", "10 % least motion"]
+        at_zero = list(slider["references"]).index(0.0)
+        adjusted = np.load(out / "work" / "adjusted.npy")
+        shown = slider["matrices"][0, at_zero]
+        assert np.allclose(shown, adjusted.mean(axis=0), rtol=1e-6)
+        totals = slider["matrices"][0].sum(axis=(1, 2))
+        assert (np.diff(totals) < 0).all()  # more motion, fewer fibres
+        subject = str(slider["keys"][3])
+        position = open_run(out).cohort.subject_ids.index(subject)
+        assert (slider["matrices"][3, at_zero] == adjusted[position]).all()
+
+
+def test_the_verdict_is_a_few_sentences(whole):
+    lines = verdict(whole[0])
+    assert any("raw connectomes" in line for line in lines)
+    assert any(line.startswith("reading of people not seen") for line in lines)
+    assert all(line.endswith(".") for line in lines)
+
+
+def test_stopped_after_every_step_and_by_two_workers_the_bytes_are_the_same(
+    whole, tmp_path, monkeypatch
+):
+    out, settings, begun = whole
+    monkeypatch.chdir(tmp_path)
+    write_study(Path("study"))
+    for name in begun:
+        with pytest.raises(InterruptedHere):
+            run_pipeline(
+                settings, "out", resume=True, report=False, n_jobs=2, step=interrupt_at(name)
+            )
+    (tmp_path / "out" / ".stillome-killed").mkdir()  # by a process that died
+    run_pipeline(settings, "out", resume=True, report=False)
+    expected, found = contents(out), contents(tmp_path / "out")
+    assert list(found) == list(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+    assert not (tmp_path / "out" / ".stillome-killed").exists()
+
+
+def test_stopped_in_the_middle_of_a_step_nothing_is_half_written(whole, tmp_path, monkeypatch):
+    _, settings, _ = whole
+    monkeypatch.chdir(tmp_path)
+    write_study(Path("study"))
+
+    def stop(done, total):
+        raise InterruptedHere
+
+    with pytest.raises(InterruptedHere):
+        run_pipeline(settings, "out", report=False, progress=stop)
+    assert not (tmp_path / "out" / "certificates.tsv").exists()
+    assert not list((tmp_path / "out").rglob(".stillome-*"))
+    assert (tmp_path / "out" / "adjusted").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"seed": 1}, "--seed 0, not 1"),
+        ({"confounds": ("rotation_rad",)}, "--confound rms_mm, not rotation_rad"),
+        ({"baselines": ()}, "--baseline edgewise, not (none)"),
+    ],
+)
+def test_a_run_is_continued_with_the_settings_it_was_begun_with(whole, change, says):
+    out, settings, _ = whole
+    with pytest.raises(InputError, match="was begun with") as refused:
+        run_pipeline(replace(settings, **change), out, resume=True)
+    assert says in str(refused.value)
+
+
+def test_a_run_of_another_version_is_not_continued(whole, tmp_path):
+    out, settings, _ = whole
+    header = json.loads((out / "run.json").read_text())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text(json.dumps(header | {"stillome": "0.0.1"}))
+    with pytest.raises(FileError, match=r"begun with stillome 0\.0\.1"):
+        run_pipeline(settings, tmp_path / "out", resume=True)
+
+
+def test_an_earlier_run_stays_until_the_new_inputs_were_judged(whole, tmp_path):
+    out, settings, _ = whole
+    with pytest.raises(FileError, match="exists already"):
+        run_pipeline(settings, out)
+    before = contents(out)
+    with pytest.raises(StillomeError):
+        run_pipeline(replace(settings, connectomes=("missing",)), out, overwrite=True)
+    assert contents(out) == before
+
+
+def test_results_and_inputs_keep_apart(tmp_path):
+    settings = write_study(tmp_path / "study", 24)
+    with pytest.raises(InputError, match="lies in"):
+        run_pipeline(settings, tmp_path / "study" / "connectomes" / "out")
+    with pytest.raises(InputError, match="where results go"):
+        run_pipeline(replace(settings, motion=(str(tmp_path / "o" / "m.tsv"),)), tmp_path / "o")

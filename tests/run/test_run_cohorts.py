@@ -1,0 +1,158 @@
+"""Runs on cohorts that are not as one would wish."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from small_study import write_study
+from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
+from stillome.run import open_run, run_pipeline
+from stillome.run.cohort_checks import check_cohort
+from stillome.run.inputs import read_inputs, write_inputs
+from stillome.run.pipeline import steps_of
+from stillome.run.removed import choose_confounds
+from stillome.run.steps.certifying import hold_out
+
+
+def stop_before(name):
+    def step(begun):
+        if begun == name:
+            raise KeyboardInterrupt
+
+    return step
+
+
+def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
+    settings = write_study(tmp_path / "study", 40, trait=(), traits=(), baselines=())
+    motion = pd.read_csv(settings.motion[0], sep="\t")
+    motion.loc[:2, "rms_mm"] = np.nan
+    motion.to_csv(settings.motion[0], sep="\t", na_rep="n/a", index=False)
+    out = run_pipeline(settings, tmp_path / "out", report=False)
+    subjects = pd.read_csv(out / "subjects.tsv", sep="\t", keep_default_na=False)
+    assert (subjects["flags"].str.contains("motion inferred")).sum() == 3
+    certificates = pd.read_csv(out / "certificates.tsv", sep="\t")
+    assert set(certificates["n_subjects"]) == {37}
+    assert set(certificates["use"]) == {"cohort"}  # too few to hold some out
+    notes = " ".join(json.loads((out / "certificates.json").read_text())["notes"])
+    assert "motion of 3 subjects is unknown" in notes
+    assert "37 subjects are too few" in notes
+    assert not (out / "comparison").exists() and not (out / "predictions.tsv").exists()
+
+
+def test_families_stay_together_and_covariates_are_kept(tmp_path):
+    settings = write_study(
+        tmp_path / "study", 64, trait=("reading",), keep=("age",), group="family"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline(settings, tmp_path / "out", step=stop_before("Certifying"))
+    model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
+    assert model["inputs"]["kept"] == ["age"]
+    inputs = read_inputs(settings)
+    assert list(inputs.cohort.traits) == ["reading", "age", "family"]
+
+
+def test_a_method_that_cannot_keep_covariates_says_so(tmp_path):
+    settings = write_study(
+        tmp_path / "study", 24, trait=(), keep=("age",), method="edgewise", baselines=()
+    )
+    with pytest.raises(InputError, match="leave out --keep"):
+        run_pipeline(settings, tmp_path / "out")
+
+
+def test_the_frontier_is_kept_where_the_weight_is_searched(tmp_path):
+    settings = write_study(
+        tmp_path / "study", 80, trait=(), traits=(), baselines=(), invariance_weight="auto"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline(settings, tmp_path / "out", step=stop_before("Adjusting"))
+    assert len(pd.read_csv(tmp_path / "out" / "frontier.tsv", sep="\t")) == 5
+
+
+def read_run(place, n, **settings):
+    """A run that has been read and nothing more."""
+    inputs = read_inputs(write_study(place / f"study-{n}", n, **settings))
+    write_inputs(inputs, place / f"out-{n}")
+    return open_run(place / f"out-{n}")
+
+
+@pytest.mark.parametrize("n", [60, 61, 66, 67, 100])
+def test_enough_subjects_are_held_out_to_be_probed(tmp_path, n):
+    train, test = hold_out(read_run(tmp_path, n, trait=(), traits=()))
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(test) >= max(20, 0.3 * n)
+
+
+def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
+    assert "59 subjects are too few" in hold_out(read_run(tmp_path, 59, trait=(), traits=()))
+    settings = write_study(tmp_path / "study", 64, trait=(), group="family")
+    traits = pd.read_csv(settings.traits[0], sep="\t", dtype=str)
+    for n_groups, says in ((6, "too few groups"), (4, "4 groups cannot be divided")):
+        traits["family"] = [f"F{i % n_groups}" for i in range(64)]
+        traits.to_csv(settings.traits[0], sep="\t", index=False)
+        if n_groups < 5:
+            with pytest.raises(InputError, match=says):
+                read_inputs(settings)
+        else:
+            write_inputs(read_inputs(settings), tmp_path / "out")
+            assert says in hold_out(open_run(tmp_path / "out"))
+
+
+def test_the_first_usual_measure_of_motion_is_chosen_and_said():
+    motion = pd.DataFrame({"fd_mm": [0.1, 0.2], "translation_mm": [1.0, 2.0], "n": [1, 2]})
+    with pytest.warns(StillomeWarning, match="measured by fd_mm; translation_mm, n could"):
+        assert choose_confounds(motion) == ("fd_mm",)
+    assert choose_confounds(motion[["fd_mm"]]) == ("fd_mm",)
+    pair = pd.DataFrame({"translation_mm": [1.0, 2.0], "rotation_rad": [0.0, 0.1]})
+    assert choose_confounds(pair) == ("translation_mm", "rotation_rad")
+    assert choose_confounds(motion, ["n"]) == ("n",)
+    with pytest.raises(ConfoundsError, match="no column 'rms'; it has fd_mm"):
+        choose_confounds(motion, ["rms"])
+    with pytest.raises(ConfoundsError, match="--confound"):
+        choose_confounds(motion[["n"]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"trait": ("empty",)}, "'empty' holds no value"),
+        ({"trait": ("same",)}, "'same' is 1 for everybody"),
+        ({"trait": ("sex",)}, "'sex' holds text"),
+        ({"reference": (0.1, 0.2)}, "2 value(s) for 1 confounds"),
+        ({"confounds": ("rms_mm", "rotation_rad"), "reference": (0.1,)}, "Give one each"),
+    ],
+)
+def test_a_cohort_of_which_nothing_can_be_learned_is_refused(tmp_path, settings, says):
+    with pytest.raises(InputError) as refused:
+        read_inputs(write_study(tmp_path / "study", 24, **settings))
+    assert says in str(refused.value)
+
+
+def test_a_group_or_a_covariate_must_be_known_for_everybody(tmp_path):
+    settings = write_study(tmp_path / "study", 24, keep=("age",), group="family")
+    cohort = read_inputs(settings).cohort
+    for name in ("age", "family"):
+        cohort.traits.loc[cohort.subject_ids[3], name] = None
+        with pytest.raises(InputError, match=f"{name}.*missing"):
+            check_cohort(cohort, settings)
+        cohort = read_inputs(settings).cohort
+
+
+def test_who_is_left_out_is_said_and_who_was_not_asked_for_is_not(tmp_path):
+    settings = write_study(tmp_path / "study", 24)
+    motion = pd.read_csv(settings.motion[0], sep="\t", dtype=str)
+    motion.iloc[2:].to_csv(settings.motion[0], sep="\t", index=False)
+    with pytest.warns(StillomeWarning, match=r"2 subjects were left out \(2 with no motion\)"):
+        inputs = read_inputs(settings)
+    assert list(inputs.dropped["participant_id"]) == ["000", "001"]
+    assert inputs.cohort.n_subjects == 22
+    chosen = replace(settings, subjects=tuple(f"{i:03d}" for i in range(3, 23)))
+    assert len(read_inputs(chosen).dropped) == 0
+
+
+def test_without_traits_nothing_is_predicted(tmp_path):
+    settings = write_study(tmp_path / "study", 24, trait=(), traits=())
+    names = [step.name for step in steps_of(settings)]
+    assert "Predicting traits" not in names and names[-1] == "Writing the report"
