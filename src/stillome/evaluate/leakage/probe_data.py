@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_count, check_features
 from stillome.evaluate.leakage.probes import Array, Folds
 from stillome.evaluate.prediction.folds import group_labels
@@ -120,11 +121,8 @@ def _scaled(values: Array) -> Array:
 
 
 def _without(values: Array, design: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Take out the linear part of the design; say which columns have anything left."""
-    columns = design[:, _varying(design)]
-    with_intercept = np.column_stack([np.ones(len(design)), _standardised(columns)])
-    fitted, *_ = np.linalg.lstsq(with_intercept, values, rcond=None)
-    residual = values - with_intercept @ fitted
+    """Residualise on the design; say which columns have any variance left."""
+    residual = residualised(values, design[:, _varying(design)])
     # What rounding leaves of a linear function of the design must not pass for a feature.
     left = _varying(values) & (residual.std(axis=0) > 1e-8 * values.std(axis=0))
     return np.asarray(residual), left

@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.residuals import least_squares
 from stillome.evaluate.compare.comparison_data import Study
 from stillome.evaluate.prediction.folds import Fold, inner_split, make_folds
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
-from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.registry import make_method
 
 INNER_SHARE = 0.1
@@ -66,7 +66,7 @@ def residualised_traits(
         learn = train[known[train]]
         if len(learn) < confounds.shape[1] + 2:
             continue
-        regression = ConfoundRegression.fit(confounds[learn], values[learn, None])
+        regression = least_squares(values[learn, None], confounds[learn])
         left = regression.residuals(values[:, None], confounds)[:, 0]
         explained = left[learn].std() <= 1e-9 * values[learn].std()
         residuals[known, column] = 0.0 if explained else left[known]
