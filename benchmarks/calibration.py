@@ -1,7 +1,7 @@
 """How often the leakage certificate fails without a leak (5 % is right), and with a weak one.
 
-Without a leak, features of 150 subjects know nothing of their skewed motion. With one, a single
-feature of 15 either goes along with motion or spreads more the more a subject moved.
+Without a leak, features of 150 subjects are independent of their skewed motion. With one, the mean
+or the variance of a single feature of 15 depends on motion.
 
     python benchmarks/calibration.py                    200 data sets without, 3 × 30 with a leak
     python benchmarks/calibration.py --null 20 --leaks 5
@@ -35,7 +35,7 @@ def linear(share: float) -> Leak:
 
 
 def spread(feature: Array, motion: Array) -> Array:
-    """Let the feature's size, but not its mean, go along with motion."""
+    """Let the feature's variance, but not its mean, depend on motion."""
     return feature * np.exp(0.5 * motion)
 
 
@@ -59,7 +59,7 @@ def main() -> None:
         name: run(leak, options.null if leak is nothing else options.leaks, options)
         for name, leak in SCENARIOS.items()
     }
-    print("Share of data sets in which the certificate, and each probe by itself, sees motion:")
+    print("Share of data sets in which the certificate, and each probe by itself, detects motion:")
     print(pd.DataFrame.from_dict(rows, orient="index").to_string(float_format="{:.3f}".format))
     print(f"{time.perf_counter() - start:.0f} s")
 

@@ -1,8 +1,8 @@
 """Cohorts that `simulate_cohort` does not make: no method may be tuned to its own simulator.
 
-A generator of its own, which shares no code and no law with `stillome.simulate`: log-normal
-counts, people who differ by a low-rank graph of their own, motion that acts through regions and
-distance and, by kind of cohort, in another way each time. The truth is the same scan drawn with
+A generator of its own, which shares no code and no distribution with `stillome.simulate`:
+log-normal counts, individual differences of low rank, a motion effect that depends on regions and
+distance and, by kind of cohort, on something else. The truth is the same scan drawn with
 motion 0.
 
     python benchmarks/other_cohorts.py                 # every kind, three seeds
@@ -43,7 +43,7 @@ class Kind:
     weights: bool = False  # SIFT2-like: not whole numbers
     two_confounds: bool = False
     site: bool = False
-    uneven: bool = False  # motion hits some people harder, whatever their brains are like
+    uneven: bool = False  # motion effects differ between people, whatever their brains
 
 
 KINDS = {
