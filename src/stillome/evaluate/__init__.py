@@ -1,4 +1,4 @@
-"""What motion does to a cohort, what a method leaves of it, and what it keeps of the person."""
+"""Effects of motion on a cohort, leakage after adjustment, fidelity, and trait prediction."""
 
 from stillome.evaluate.compare.comparison import ComparisonResult, compare_methods
 from stillome.evaluate.disclosure import DisclosureReport, disclosure_report

@@ -1,4 +1,4 @@
-"""Whether a synthetic cohort gives away the subjects from whom it was learned."""
+"""Membership disclosure: whether a synthetic cohort reveals who was in the training data."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from stillome.exceptions import InputError
 
 
 class AttackResult(NamedTuple):
-    """How well an attack tells members from strangers: 0.5 is guessing, 1 is certainty.
+    """AUC of a membership inference attack: 0.5 is chance, 1 is certainty.
 
     Attributes
     ----------
@@ -36,15 +36,15 @@ class DisclosureReport:
     Attributes
     ----------
     distance_ratio : float
-        Median distance of a synthetic subject to the nearest training subject over that to the
-        nearest of as many strangers. 1 if training subjects are no nearer.
+        Median distance of a synthetic subject to the nearest training subject, divided by that to
+        the nearest of as many held-out subjects. 1 if training subjects are no nearer.
     share_nearer : float
         Share of synthetic subjects that are nearer to a training subject; 0.5 by chance.
     nearest : AttackResult
-        Members are those with a synthetic subject close by.
+        Scored by the distance to the nearest synthetic subject.
     mean : AttackResult
-        Members are those whose deviations from the strangers' mean resemble the synthetic
-        mean's (Homer et al. 2008): it needs no synthetic subject to resemble anybody.
+        Scored by the similarity of a subject's deviation from the held-out mean to that of the
+        synthetic mean (Homer et al. 2008); no synthetic subject needs to resemble a member.
     """
 
     distance_ratio: float
@@ -60,18 +60,18 @@ def disclosure_report(
     *,
     random_state: int | np.random.Generator | None = 0,
 ) -> DisclosureReport:
-    """Attack a synthetic cohort as someone who holds connectomes and asks who was in the study.
+    """Attack a synthetic cohort: given connectomes, infer who was in the training data.
 
     Parameters
     ----------
     synthetic : array-like of shape (m, V, V) or (m, V(V-1)/2)
         The cohort to be released.
     training : array-like of shape (n, V, V) or (n, V(V-1)/2)
-        Subjects from whom it was learned, at least 10.
+        The training subjects (members), at least 10.
     strangers : array-like of shape (k, V, V) or (k, V(V-1)/2)
-        Subjects of the same population who had no part in it, at least 10.
+        Held-out subjects of the same population (non-members), at least 10.
     random_state : int, numpy.random.Generator or None, default=0
-        Distances are compared with equally many of both, drawn by this.
+        Draws equally many members and non-members for the comparison of distances.
 
     References
     ----------
@@ -107,7 +107,7 @@ def disclosure_report(
 
 
 def attack_auc(members: ArrayLike, others: ArrayLike) -> AttackResult:
-    """Return the chance that a member scores above a stranger, with DeLong's 95 % interval.
+    """Return the probability that a member scores above a non-member, with DeLong's 95 % interval.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def attack_auc(members: ArrayLike, others: ArrayLike) -> AttackResult:
 
 
 def _mean_attack(members: Floats, others: Floats, released: Floats) -> tuple[Floats, Floats]:
-    """Score everybody by the likeness of their deviations to those of the released mean."""
+    """Score subjects by the similarity of their deviations to those of the released mean."""
     reference = others.mean(axis=0)
-    # A stranger's own share in the reference would push the stranger's score down.
+    # Leave-one-out reference: a non-member is part of the mean, which would bias its score down.
     without = (len(others) * reference - others) / (len(others) - 1)
     return (
         np.asarray((members - reference) @ (released - reference)),

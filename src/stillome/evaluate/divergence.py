@@ -1,4 +1,4 @@
-"""How far apart two subjects' latents are, given how sure the encoder is of each."""
+"""Distance of subjects' posteriors in latent space: the symmetric Kullback–Leibler divergence."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +44,7 @@ def symmetric_kl(
             f"means: {first[0].shape[1]} units, other_means: {second[0].shape[1]}; give latents "
             "of one model."
         )
-    # Distances do not depend on the origin; near it the squares below lose fewest digits.
+    # Distances do not depend on the origin; centring avoids cancellation in the squares below.
     origin = first[0].mean(axis=0)
     one_way = _directed(first[0] - origin, first[1], second[0] - origin, second[1])
     back = _directed(second[0] - origin, second[1], first[0] - origin, first[1]).T

@@ -1,4 +1,4 @@
-"""Whether adjusted connectomes are still those of the same people."""
+"""Fidelity: what an adjustment kept of the individual connectomes."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from stillome.arrays import Floats
 from stillome.cohort.validation import check_confounds, check_share
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.identity import (
@@ -14,15 +15,13 @@ from stillome.evaluate.identity import (
     mean_subject_correlation,
     paired_edges,
 )
-from stillome.evaluate.prediction.statistics import pearson_r
+from stillome.evaluate.prediction.statistics import pearson_r, r_squared
 from stillome.exceptions import InputError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class FidelityReport:
-    """What adjusting kept; figures on the scale of log(1 + count) unless said otherwise.
+    """What an adjustment kept; on the scale of log(1 + count) unless stated otherwise.
 
     Attributes
     ----------
@@ -34,8 +33,8 @@ class FidelityReport:
         raw edges at small motion: R² over edges. 1 is perfect; below 0 is worse than one value
         for all edges.
     variance_ratio : float
-        Sum of the edges' variances, adjusted over raw at small motion; near 0 when everybody
-        was given the same network.
+        Sum of the edges' variances, adjusted over raw at small motion; near 0 when all subjects
+        were given the same network.
     strength_r, efficiency_r, clustering_r : float
         Correlation over subjects of the measure in adjusted and raw networks; see
         `graph_measures`.
@@ -44,8 +43,8 @@ class FidelityReport:
     total_ratio : float
         Mean number of fibres per subject, adjusted over raw.
     n_small_motion : int
-        Subjects whose raw connectomes were compared with; 0 where motion was not given, and
-        everybody's were.
+        Number of subjects at small motion in the comparison; 0 where motion was not given and
+        all raw connectomes were used.
     """
 
     r2: float
@@ -88,8 +87,8 @@ class FidelityReport:
 def fidelity_r2(adjusted: ArrayLike, truth: ArrayLike) -> float:
     """R² of adjusted connectomes against the motion-free ones of the same subjects.
 
-    On the scale of log(1 + count), over all subjects and edges; 1 is perfect, and giving everybody
-    the mean network of the truth scores 0.
+    On the scale of log(1 + count), over all subjects and edges; 1 is perfect, and the mean network
+    of the truth for all subjects scores 0.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def fidelity_r2(adjusted: ArrayLike, truth: ArrayLike) -> float:
     found, known = log_edges(adjusted, truth)
     total = ((known - known.mean(axis=0)) ** 2).sum()
     if total == 0:
-        raise InputError("truth: the same for all subjects, so that R² is not defined; give more.")
+        raise InputError("truth: the same for all subjects, so that R² is not defined; pass more.")
     return float(1 - ((found - known) ** 2).sum() / total)
 
 
@@ -117,7 +116,7 @@ def fidelity_report(
     motion: ArrayLike | None = None,
     small_share: float = 0.25,
 ) -> FidelityReport:
-    """Say what adjusting kept of the people, with or without knowing the truth.
+    """Measure what an adjustment kept of the subjects, with or without a known truth.
 
     Parameters
     ----------
@@ -126,10 +125,10 @@ def fidelity_report(
     truth : array-like of the same shape, optional
         Motion-free connectomes of the same subjects (of a simulation).
     motion : array-like of shape (n,) or (n, C), optional
-        Tells who moved least (by the sum of ranks over columns); without it, everybody's raw
-        connectomes are compared with.
+        Selects the subjects who moved least (by the sum of ranks over columns); without it, all
+        raw connectomes are used.
     small_share : float, default=0.25
-        Share of the subjects who count as having moved little.
+        Share of the subjects in the small-motion group.
 
     Returns
     -------
@@ -168,16 +167,16 @@ def _against_truth(adjusted: ArrayLike, truth: ArrayLike | None) -> dict[str, fl
     }
 
 
-def _distributions(after: Array, before: Array) -> dict[str, float]:
+def _distributions(after: Floats, before: Floats) -> dict[str, float]:
     variances = after.var(axis=0, ddof=1), before.var(axis=0, ddof=1)
     return {
-        "edge_means_r2": _agreement(after.mean(axis=0), before.mean(axis=0)),
-        "edge_variances_r2": _agreement(*variances),
+        "edge_means_r2": r_squared(after.mean(axis=0), before.mean(axis=0)),
+        "edge_variances_r2": r_squared(*variances),
         "variance_ratio": _ratio(variances[0].sum(), variances[1].sum()),
     }
 
 
-def _measures_kept(after: Array, before: Array) -> dict[str, float]:
+def _measures_kept(after: Floats, before: Floats) -> dict[str, float]:
     found, expected = graph_measures(after), graph_measures(before)
     return {
         f"{name}_r": pearson_r(expected[name].to_numpy(), found[name].to_numpy())
@@ -191,12 +190,6 @@ def _small_motion(motion: ArrayLike | None, n_subjects: int, share: float) -> ND
     table = check_confounds(motion, n_subjects=n_subjects, name="motion")
     fewest = min(n_subjects, max(2, round(share * n_subjects)))  # one alone has no variance
     return np.argsort(rankdata(table, axis=0).sum(axis=1), kind="stable")[:fewest]
-
-
-def _agreement(found: Array, expected: Array) -> float:
-    """R² over edges; NaN where all edges are expected to be alike."""
-    total = ((expected - expected.mean()) ** 2).sum()
-    return float(1 - ((found - expected) ** 2).sum() / total) if total > 0 else float("nan")
 
 
 def _ratio(after: float, before: float) -> float:

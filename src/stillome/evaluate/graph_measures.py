@@ -1,16 +1,15 @@
-"""Measures of weighted networks that users will compute from adjusted connectomes."""
+"""Strength, global efficiency and clustering of weighted networks."""
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 
 # Subjects whose matrices are in memory at once.
 _CHUNK = 256
-
-Array = NDArray[np.float64]
 
 
 def graph_measures(connectomes: ArrayLike) -> pd.DataFrame:
@@ -49,15 +48,15 @@ def graph_measures(connectomes: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(table, columns=["strength", "efficiency", "clustering"])
 
 
-def _measures(weights: Array) -> Array:
+def _measures(weights: Floats) -> Floats:
     strength = weights.sum(axis=2).mean(axis=1)
     return np.column_stack([strength, _efficiency(weights), _clustering(weights)])
 
 
-def _efficiency(weights: Array) -> Array:
+def _efficiency(weights: Floats) -> Floats:
     n_regions = weights.shape[1]
     with np.errstate(divide="ignore", over="ignore"):
-        lengths = 1 / weights  # infinite, which is no connection, where there is none
+        lengths = 1 / weights  # infinite where there is no connection
     mean = np.empty(len(weights))
     for subject, matrix in enumerate(lengths):
         paths = shortest_path(matrix, method="FW", directed=False)
@@ -66,7 +65,7 @@ def _efficiency(weights: Array) -> Array:
     return mean
 
 
-def _clustering(weights: Array) -> Array:
+def _clustering(weights: Floats) -> Floats:
     largest = weights.max(axis=(1, 2), keepdims=True)
     roots = np.cbrt(weights / np.where(largest > 0, largest, 1))
     triangles = ((roots @ roots) * roots).sum(axis=2)  # each counted in both directions

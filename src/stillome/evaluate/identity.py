@@ -1,21 +1,20 @@
-"""Whether people can be told apart by their adjusted connectomes."""
+"""Identification: whether an adjusted connectome is most similar to that of its own subject."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation import check_connectomes
 from stillome.exceptions import InputError
-
-Array = NDArray[np.float64]
 
 
 def identification_rate(adjusted: ArrayLike, truth: ArrayLike) -> float:
     """Share of subjects whose adjusted connectome is nearest to their own motion-free one.
 
-    Near is what correlates: deviations from the group mean are compared, on the scale of
-    log(1 + count). A subject who is exactly as near to somebody else is not identified, so that
-    the same network for everybody scores 0.
+    Nearest means the highest correlation of deviations from the group mean, on the scale of
+    log(1 + count). A subject with a tie is not identified, so that the same network for all
+    subjects scores 0.
 
     Parameters
     ----------
@@ -40,8 +39,8 @@ def identification_rate(adjusted: ArrayLike, truth: ArrayLike) -> float:
 def mean_subject_correlation(adjusted: ArrayLike, truth: ArrayLike) -> float:
     """Mean over subjects of the correlation of their adjusted with their motion-free connectome.
 
-    Correlated are deviations from the group mean, on the scale of log(1 + count): what makes a
-    person differ from the others. The same network for everybody scores 0.
+    Deviations from the group mean are correlated, on the scale of log(1 + count): the individual
+    differences. The same network for all subjects scores 0.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def mean_subject_correlation(adjusted: ArrayLike, truth: ArrayLike) -> float:
 
 def log_edges(
     adjusted: ArrayLike, other: ArrayLike, name: str = "truth", min_subjects: int = 1
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Give two sets of connectomes of the same subjects as log(1 + count), each (n, E).
 
     Examples
@@ -74,7 +73,7 @@ def log_edges(
 
 def paired_edges(
     adjusted: ArrayLike, other: ArrayLike, name: str = "truth", min_subjects: int = 1
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Judge two sets of connectomes of the same subjects; give both as edges, each (n, E).
 
     Examples
@@ -96,14 +95,14 @@ def paired_edges(
     return first.astype(np.float64), second.astype(np.float64)
 
 
-def _unit_deviations(edges: Array) -> Array:
+def _unit_deviations(edges: Floats) -> Floats:
     """Deviations (n, E) from the group mean, centred and scaled so that products correlate.
 
-    Subjects who do not deviate (everybody has the same network) get zeros.
+    Subjects who do not deviate (all have the same network) get zeros.
     """
     deviations = edges - edges.mean(axis=0)
     deviations -= deviations.mean(axis=1, keepdims=True)
     length = np.linalg.norm(deviations, axis=1, keepdims=True)
-    # Rounding errors of the mean are no deviation.
+    # Rounding errors of the mean must not count as a deviation.
     deviates = length > 1e-10 * (1 + np.linalg.norm(edges, axis=1, keepdims=True))
     return np.where(deviates, deviations / np.where(deviates, length, 1), 0)

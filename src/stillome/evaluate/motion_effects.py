@@ -1,39 +1,39 @@
-"""How motion changes a cohort: fibre totals, changed edges, QC–SC correlations."""
+"""Effects of motion on a cohort: fibre totals, changed edges, QC–SC correlations."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort, MotionGroups
 from stillome.cohort.edges import edge_indices, matrices_to_edges
 from stillome.cohort.validation import as_floats, check_confounds, check_count
 from stillome.exceptions import InputError
 
-# Below this many subjects a rank correlation says nothing worth printing.
+# With fewer subjects a rank correlation is not reported.
 _MIN_SUBJECTS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class QCSC:
-    """Quality control – structural connectivity: how strongly each edge goes with motion.
+    """QC–SC (quality control – structural connectivity): correlation of each edge with motion.
 
     Attributes
     ----------
     correlations : array of shape (E,)
-        Spearman correlation of each edge with motion over subjects; NaN where an edge is the same
-        in everybody.
+        Spearman correlation of each edge with motion over subjects; NaN where an edge does not
+        vary.
     p_values : array of shape (E,)
         Two-sided, by Student's t; NaN where the correlation is.
     lengths : array of shape (E,), or None
         Mean fibre length of each edge in mm, where known.
     """
 
-    correlations: NDArray[np.float64]
-    p_values: NDArray[np.float64]
-    lengths: NDArray[np.float64] | None
+    correlations: Floats
+    p_values: Floats
+    lengths: Floats | None
 
     @property
     def median_absolute(self) -> float:
@@ -43,7 +43,7 @@ class QCSC:
 
     @property
     def share_significant(self) -> float:
-        """Share of the varying edges that go with motion at a false discovery rate of 5 %."""
+        """Share of varying edges that correlate with motion, at a false discovery rate of 5 %."""
         known = self.p_values[~np.isnan(self.p_values)]
         if not len(known):
             return float("nan")
@@ -62,7 +62,7 @@ class QCSC:
 
 @dataclass(frozen=True, eq=False)
 class MotionEffects:
-    """What motion did to one cohort.
+    """Effects of one motion measure on one cohort.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class MotionEffects:
     regions : pandas.DataFrame
         The regions of the cohort, one row each.
     groups : MotionGroups
-        The subjects at both ends, and the cut-offs.
+        The groups of small and large motion, and their cut-offs.
     totals : pandas.DataFrame
         See `fibre_totals_by_motion`.
     difference : array of shape (V, V)
@@ -85,11 +85,11 @@ class MotionEffects:
     """
 
     column: str
-    motion: NDArray[np.float64]
+    motion: Floats
     regions: pd.DataFrame
     groups: MotionGroups
     totals: pd.DataFrame
-    difference: NDArray[np.float64]
+    difference: Floats
     changed_edges: pd.DataFrame
     qcsc: QCSC
 
@@ -269,15 +269,13 @@ def _with_motion(cohort: Cohort, column: str) -> Cohort:
     return cohort if known.all() else cohort.select(known)
 
 
-def _edge_lengths(cohort: Cohort) -> NDArray[np.float64] | None:
+def _edge_lengths(cohort: Cohort) -> Floats | None:
     if cohort.lengths is None:
         return None
     return np.asarray(matrices_to_edges(cohort.lengths[None], check=False)[0])
 
 
-def _rank_correlations(
-    features: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _rank_correlations(features: Floats, values: Floats) -> Floats:
     """Return Spearman's r of each column of (n, F) with (n,); NaN where a column is constant."""
     ranks = stats.rankdata(features, axis=0)
     ranks -= ranks.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Whether one cohort looks like another: edges, degrees, strengths, and what goes with them."""
+"""Similarity of two cohorts: edges, degrees, strengths, and regression slopes of edges."""
 
 from dataclasses import dataclass
 
@@ -9,22 +9,23 @@ from scipy.stats import ks_2samp
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 from stillome.cohort.validation import as_floats, check_connectomes
+from stillome.evaluate.prediction.statistics import r_squared
 from stillome.exceptions import InputError
 
 
 @dataclass(frozen=True)
 class Resemblance:
-    """How alike two cohorts are; edges on the scale of log(1 + count).
+    """Similarity of two cohorts; edges on the scale of log(1 + count).
 
     Attributes
     ----------
     edge_means_r2, edge_variances_r2 : float
         R² over edges of the first cohort's means and variances against the second's.
     degree_ks, strength_ks : float
-        Largest gap of the distribution functions of degrees (edges of a region with any fibre)
-        and of strengths (fibres of a region), over all regions and subjects. 0 is the same.
+        Kolmogorov–Smirnov distance of degrees (edges of a region with any fibre) and of strengths
+        (fibres of a region), over all regions and subjects. 0 is the same distribution.
     total_ks : float
-        The same for subjects' numbers of fibres.
+        The same for the total number of fibres of a subject.
     zeros_difference : float
         Share of empty edges, first less second.
     """
@@ -38,12 +39,12 @@ class Resemblance:
 
 
 def cohort_resemblance(found: ArrayLike, expected: ArrayLike) -> Resemblance:
-    """Compare the connectomes of two cohorts of different people, as a synthetic and a real one.
+    """Compare the connectomes of two cohorts of different subjects, e.g. synthetic and real.
 
     Parameters
     ----------
     found, expected : array-like of shape (n, V, V) or (n, V(V-1)/2)
-        At least two subjects each; not as many in both.
+        At least two subjects each; the numbers may differ.
 
     Examples
     --------
@@ -61,8 +62,8 @@ def cohort_resemblance(found: ArrayLike, expected: ArrayLike) -> Resemblance:
         for pair in ((1.0 * (first > 0), 1.0 * (second > 0)), (first, second))
     )
     return Resemblance(
-        edge_means_r2=_r2(logs[0].mean(axis=0), logs[1].mean(axis=0)),
-        edge_variances_r2=_r2(logs[0].var(axis=0, ddof=1), logs[1].var(axis=0, ddof=1)),
+        edge_means_r2=r_squared(logs[0].mean(axis=0), logs[1].mean(axis=0)),
+        edge_variances_r2=r_squared(logs[0].var(axis=0, ddof=1), logs[1].var(axis=0, ddof=1)),
         degree_ks=_gap(*degrees),
         strength_ks=_gap(*strengths),
         total_ks=_gap(first.sum(axis=1), second.sum(axis=1)),
@@ -99,11 +100,6 @@ def edge_slopes(connectomes: ArrayLike, values: ArrayLike) -> Floats:
 def _edges(values: ArrayLike, name: str) -> Floats:
     connectomes = check_connectomes(values, name=name, min_subjects=2)
     return matrices_to_edges(connectomes, check=False).astype(np.float64)
-
-
-def _r2(found: Floats, expected: Floats) -> float:
-    total = ((expected - expected.mean()) ** 2).sum()
-    return float(1 - ((found - expected) ** 2).sum() / total) if total > 0 else float("nan")
 
 
 def _gap(found: Floats, expected: Floats) -> float:

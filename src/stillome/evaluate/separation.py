@@ -1,4 +1,4 @@
-"""Whether two groups of subjects lie apart in a space, as a number with a p-value."""
+"""Separation of two groups of subjects in a feature space, with a permutation test."""
 
 from typing import NamedTuple
 
@@ -21,10 +21,10 @@ class Separation(NamedTuple):
     distance : float
         Mahalanobis distance of the group means: standard deviations within groups.
     r2 : float
-        Share of the best linear combination's variance that the groups explain; by chance about
-        (number of features) / (number of subjects).
+        Share of the variance of the best linear combination that the groups explain; its
+        expectation by chance is about (number of features) / (number of subjects).
     p_value : float
-        Share of permuted groups that are as far apart.
+        Share of permutations with at least this separation.
     """
 
     distance: float
@@ -39,15 +39,15 @@ def group_separation(
     n_permutations: int = 999,
     random_state: int | np.random.Generator | None = 0,
 ) -> Separation:
-    """Measure how far apart two groups are, however the features are scaled or turned.
+    """Measure the distance of two groups, invariant to scaling and rotation of the features.
 
     Parameters
     ----------
     features : array-like of shape (n, p)
-        Few against the number of subjects, as the first three components.
+        Fewer than subjects, e.g. the first three components.
     groups : array-like of shape (n,)
-        Two different values, each at least twice. The p-value holds only if the features did
-        not know them, as latents that were trained on the trait do.
+        Two different values, each at least twice. The p-value is valid only if the features were
+        not fitted to the groups, as latents trained on the trait are.
     n_permutations : int, default=999
     random_state : int, numpy.random.Generator or None, default=0
 
@@ -88,17 +88,17 @@ def trait_separation(
     n_permutations: int = 999,
     random_state: int | np.random.Generator | None = 0,
 ) -> Separation:
-    """Measure how far apart both ends of a trait are in the first components (Figure 7).
+    """Measure the separation of low and high scorers in the first components (Figure 7).
 
     Parameters
     ----------
     latent : array-like of shape (n, K)
-        Fitted without the trait, or the p-value says nothing.
+        Fitted without the trait; otherwise the p-value is not valid.
     trait : array-like of shape (n,)
         NaN is missing.
     n_extremes : int, default=100
-        Subjects with the lowest scores, and as many with the highest; less where fewer than
-        twice as many have the trait.
+        Number of subjects with the lowest, and with the highest scores; at most half of those who
+        have the trait.
     n_components : int, default=3
         Principal components of all n subjects, as `stillome.plot.plot_trait_components` shows.
     n_permutations, random_state

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kstest
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold
 
 from stillome.evaluate.leakage.probe_data import prepare_probes
 from stillome.evaluate.leakage.probes import (
@@ -64,6 +65,28 @@ def test_folds_divide_no_group_and_everybody_is_tested_once(groups):
     folds = prepare_probes(features, features[:, 0], "features", None, groups, 2, rng).folds
     assert sorted(np.concatenate(folds)) == list(range(len(groups)))
     assert not set(groups[folds[0]]) & set(groups[folds[1]])
+
+
+def test_folds_are_random_and_of_equal_size_which_scikit_learn_has_only_one_at_a_time():
+    sites = np.repeat(np.arange(12), [60, 50, 40, *([10] * 9)])
+    rng = np.random.default_rng(0)
+    ours = [
+        prepare_probes(
+            rng.standard_normal((240, 2)), np.arange(240.0), "features", None, sites, 3, rng
+        ).folds
+        for _ in range(5)
+    ]
+    theirs = [
+        [
+            test
+            for _, test in GroupKFold(3, shuffle=True, random_state=seed).split(sites, groups=sites)
+        ]
+        for seed in range(5)
+    ]
+    fixed = [test for _, test in GroupKFold(3).split(sites, groups=sites)]
+    assert all(len(fold) == 80 for folds in [*ours, fixed] for fold in folds)
+    assert len({tuple(folds[0]) for folds in ours}) > 1
+    assert max(len(fold) for folds in theirs for fold in folds) > 120
 
 
 def test_ridge_is_ridge_at_its_best_penalty():

@@ -1,1 +1,1 @@
-"""Whether motion can be read from features: probes, and the certificate made of them."""
+"""Leakage: probes that predict motion from features, and the certificate made of them."""

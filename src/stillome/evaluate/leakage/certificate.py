@@ -1,4 +1,4 @@
-"""The leakage certificate: whether any probe can still read motion from features."""
+"""The leakage certificate: whether any probe predicts motion from features."""
 
 import warnings
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class LeakageCertificate:
     Attributes
     ----------
     table : pandas.DataFrame
-        One row per probe: ``r2`` (cross-fitted R² of the confound that is read best; for distance
+        One row per probe: ``r2`` (cross-fitted R² of the confound predicted best; for distance
         correlation its bias-corrected square), ``p_value`` (exact permutation test), ``p_holm``
         (corrected over probes), ``null_95`` (95th percentile without leakage).
     worst : str
@@ -104,19 +104,19 @@ def leakage_certificate(
     random_state: int | np.random.Generator | None = 0,
     progress: Progress | None = None,
 ) -> LeakageCertificate:
-    """Let every probe try to read the confounds from the features of held-out subjects.
+    """Test whether any probe predicts the confounds of held-out subjects from the features.
 
     Parameters
     ----------
     features : array-like of shape (n, p), or (n, V, V) with ``kind="counts"``
         A representation, or connectomes.
     confounds : array-like of shape (n,) or (n, C)
-        Motion; a probe is scored by the column that it reads best.
+        Motion; a probe is scored by the column that it predicts best.
     kind : {"features", "counts"}, default="features"
         Counts are probed on the log scale, and their pattern of zeros by itself as well.
     nuisance : array-like of shape (n,) or (n, Q), optional
-        What may legitimately link features and confounds (age, sex): its linear part is taken
-        out of both before probing.
+        Covariates that may associate features and confounds (age, sex): both are residualised on
+        them before probing.
     groups : array-like of shape (n,), optional
         Family or site: kept together in folds and in permutations.
     n_permutations : int, default=500
@@ -124,7 +124,7 @@ def leakage_certificate(
         number of their own.
     n_folds : int, default=5
     level : float, default=0.05
-        Chance of a false alarm, over all probes.
+        Family-wise error rate, over all probes.
     random_state : int, numpy.random.Generator or None, default=0
     progress : callable, optional
         Called with (probes done, probes in all).
@@ -136,7 +136,7 @@ def leakage_certificate(
     Raises
     ------
     InputError
-        If the features are the same for everybody: an empty representation passes any probe.
+        If the features are the same for all subjects: an empty representation passes any probe.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def probe_scores(
 
 
 def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dict[str, Job]:
-    """Return what is to be run, by the name it has in the table; nothing is tested at 0."""
+    """Return the probes to run by their names in the table; 0 permutations make no test."""
     # Each probe has its own generator, so that scores are the same with and without tests.
     seeds = rng.integers(2**63, size=4).tolist()
     shuffles, *fits = [np.random.default_rng(seed) for seed in seeds]
@@ -221,7 +221,7 @@ def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dic
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correct p-values for having looked several times (Holm's step-down).
+    """Correct p-values for multiple tests (Holm's step-down).
 
     Examples
     --------

@@ -1,14 +1,15 @@
-"""Features and confounds made ready for probing, with the folds that all probes share."""
+"""Features and confounds prepared for the probes, with the folds that all probes share."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_count, check_features
-from stillome.evaluate.leakage.probes import Array, Folds
+from stillome.evaluate.leakage.probes import Folds
 from stillome.evaluate.prediction.folds import group_labels
 from stillome.exceptions import ConfoundsError, InputError
 
@@ -17,7 +18,7 @@ _MIN_SUBJECTS = 20
 
 @dataclass(frozen=True, eq=False)
 class ProbeData:
-    """What probes are given.
+    """Input of the probes.
 
     Attributes
     ----------
@@ -33,9 +34,9 @@ class ProbeData:
         Test positions of each fold.
     """
 
-    features: Array
-    zeros: Array | None
-    confounds: Array
+    features: Floats
+    zeros: Floats | None
+    confounds: Floats
     groups: NDArray[np.intp]
     folds: Folds
 
@@ -49,7 +50,7 @@ def prepare_probes(
     n_folds: int,
     rng: np.random.Generator,
 ) -> ProbeData:
-    """Judge what `leakage_certificate` was given, which see for the arguments."""
+    """Check and standardise the input of `leakage_certificate`, which describes the arguments."""
     table, zeros = _tables(features, kind)
     n_subjects = len(table)
     if n_subjects < _MIN_SUBJECTS:
@@ -63,7 +64,7 @@ def prepare_probes(
     if not kept.any():
         raise InputError(
             "features: the same for all subjects (collapsed), so that there is nothing to probe; "
-            "an empty representation says nothing about invariance."
+            "pass a representation that varies. An empty one is not evidence of invariance."
         )
     zero_kept = _varying(zeros)
     if nuisance is not None:
@@ -74,10 +75,13 @@ def prepare_probes(
         if not left.all():
             raise ConfoundsError(
                 f"confounds: column {int(left.argmin())} is a linear function of the nuisance, so "
-                "that nothing is left to read; leave it, or the nuisance, out."
+                "that nothing is left to predict; leave it out of confounds or of nuisance."
             )
         if not kept.any():
-            raise InputError("features: a linear function of the nuisance; nothing left to probe.")
+            raise InputError(
+                "features: a linear function of the nuisance; nothing is left to probe. "
+                "Leave nuisance out."
+            )
     return ProbeData(
         features=_standardised(table[:, kept]),
         zeros=_standardised(zeros[:, zero_kept]) if zero_kept.any() else None,
@@ -87,8 +91,8 @@ def prepare_probes(
     )
 
 
-def _tables(features: ArrayLike, kind: str) -> tuple[Array, Array]:
-    """Return what is probed, and for counts also where they are zero."""
+def _tables(features: ArrayLike, kind: str) -> tuple[Floats, Floats]:
+    """Return the features and, for counts, the pattern of zeros."""
     if kind == "features":
         table = _scaled(check_features(features))
         return table, np.empty((len(table), 0))
@@ -99,12 +103,16 @@ def _tables(features: ArrayLike, kind: str) -> tuple[Array, Array]:
 
 
 def _grouped_folds(labels: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> Folds:
-    """Deal whole groups at random into folds of about equal size."""
+    """Assign whole groups at random to folds of about equal size.
+
+    scikit-learn has either: `GroupKFold` balances sizes in a fixed order, and with ``shuffle=True``
+    it draws at random and ignores sizes, so that one large site makes folds very unequal.
+    """
     n_groups = int(labels.max()) + 1
     if check_count(n_folds, "n_folds", minimum=2) > n_groups:
         raise InputError(f"n_folds={n_folds} with {n_groups} groups; expected 2 to {n_groups}.")
     sizes = np.bincount(labels)
-    # Largest groups first, ties at random: each goes to the fold that is emptiest so far.
+    # Largest groups first, ties at random: each goes to the smallest fold so far.
     order = np.lexsort((rng.permutation(n_groups), -sizes))
     filled = np.zeros(n_folds)
     fold_of = np.empty(n_groups, dtype=np.intp)
@@ -114,24 +122,24 @@ def _grouped_folds(labels: NDArray[np.intp], n_folds: int, rng: np.random.Genera
     return [np.flatnonzero(fold_of[labels] == fold) for fold in range(n_folds)]
 
 
-def _scaled(values: Array) -> Array:
-    """Divide each column by its largest size: no unit is so large that squares overflow."""
+def _scaled(values: Floats) -> Floats:
+    """Divide each column by its largest absolute value, so that no square overflows."""
     largest = np.abs(values).max(axis=0)
     return np.asarray(values / np.where(largest > 0, largest, 1))
 
 
-def _without(values: Array, design: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _without(values: Floats, design: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Residualise on the design; say which columns have any variance left."""
     residual = residualised(values, design[:, _varying(design)])
-    # What rounding leaves of a linear function of the design must not pass for a feature.
+    # The rounding error of a linear function of the design must not count as a feature.
     left = _varying(values) & (residual.std(axis=0) > 1e-8 * values.std(axis=0))
     return np.asarray(residual), left
 
 
-def _varying(values: Array) -> NDArray[np.bool_]:
-    """Say which columns, of size about 1, differ between subjects by more than rounding."""
+def _varying(values: Floats) -> NDArray[np.bool_]:
+    """Say which columns, of size about 1, vary by more than rounding error."""
     return np.asarray(np.ptp(values, axis=0) > 1e-12)
 
 
-def _standardised(values: Array) -> Array:
+def _standardised(values: Floats) -> Floats:
     return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))

@@ -1,4 +1,4 @@
-"""Probes that try to read confounds from features, each with an exact permutation test.
+"""Probes: regressions that predict confounds from features, each with an exact permutation test.
 
 Two kinds of test keep the cost of permutations down without giving up their exactness:
 
@@ -21,7 +21,8 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.svm import SVR
 
-Array = NDArray[np.float64]
+from stillome.arrays import Floats
+
 Folds = list[NDArray[np.intp]]  # test positions of each fold
 
 _PENALTIES = np.logspace(-3, 3, 13)
@@ -33,18 +34,18 @@ _WORTH_A_THREAD = 100_000  # training values, below which starting threads takes
 
 
 class ProbeResult(NamedTuple):
-    """What one probe found."""
+    """Result of one probe."""
 
-    r2: float  # cross-fitted; of the confound that is read best
-    p_value: float  # NaN where nothing was tested
+    r2: float  # cross-fitted; of the confound that is predicted best
+    p_value: float  # NaN without a test
     null_95: float  # 95th percentile of the permuted statistic, on the scale of r2
 
 
 class Shuffler:
     """Draw permutations of subjects that keep groups (families, sites) together.
 
-    Groups of the same size change places as a whole; subjects of a group whose size is unique
-    are exchanged with each other.
+    Groups of the same size are exchanged as a whole; subjects of a group whose size is unique are
+    permuted within it.
     """
 
     def __init__(self, groups: NDArray[np.intp]) -> None:
@@ -72,9 +73,12 @@ class Shuffler:
 
 
 def probe_ridge(
-    features: Array, confounds: Array, folds: Folds, orders: NDArray[np.intp]
+    features: Floats, confounds: Floats, folds: Folds, orders: NDArray[np.intp]
 ) -> ProbeResult:
-    """Ridge regression on all features; its penalty is chosen anew in every permutation.
+    """Ridge regression on all features; the penalty is chosen in every permutation.
+
+    One eigendecomposition per fold serves all permutations. `RidgeCV` would choose a penalty for
+    each of them too, but takes a matrix product for every candidate penalty.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ def probe_ridge(
         Standardised.
     folds : list of test positions
     orders : array of shape (B, n)
-        Permutations of the subjects; none, and nothing is tested.
+        Permutations of the subjects; without any there is no test.
     """
     n, n_confounds = confounds.shape
     targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
@@ -101,8 +105,8 @@ def probe_ridge(
 
 
 def _ridge_predictions(
-    kernel: Array, targets: Array, train: NDArray[np.intp], test: NDArray[np.intp]
-) -> Array:
+    kernel: Floats, targets: Floats, train: NDArray[np.intp], test: NDArray[np.intp]
+) -> Floats:
     inner = kernel[np.ix_(train, train)]
     outer = kernel[np.ix_(test, train)]
     row_means, total_mean = inner.mean(axis=0), inner.mean()
@@ -114,7 +118,7 @@ def _ridge_predictions(
     rotated = vectors.T @ (targets[train] - means)
     best_error = np.full(targets.shape[1], np.inf)
     best = np.zeros_like(rotated)
-    # Features that vary in the test part only leave nothing but rounding errors to train on.
+    # Features that vary in the test part only leave rounding errors to train on.
     scale = max(eigenvalues.sum() / len(train), 1e-9)
     for penalty in _PENALTIES * scale * 10:
         shrunk = penalty / (eigenvalues + penalty)  # residual factor of each component
@@ -127,12 +131,12 @@ def _ridge_predictions(
 
 
 def probe_distance_correlation(
-    features: Array, confounds: Array, orders: NDArray[np.intp]
+    features: Floats, confounds: Floats, orders: NDArray[np.intp]
 ) -> ProbeResult:
     """Distance correlation, bias-corrected (squared; about 0 under independence)."""
     left, right = _u_centred(_distances(features)), _u_centred(_distances(confounds))
     sizes = [np.sqrt((centred**2).sum(dtype=np.float64)) for centred in (left, right)]
-    if min(sizes) < 1e-6:  # everybody is equally far from everybody
+    if min(sizes) < 1e-6:  # all pairs of subjects are equally distant
         return _against_null(0.0, np.zeros(len(orders)))
     scale = sizes[0] * sizes[1]
     observed = float(np.vdot(left, right)) / scale
@@ -140,15 +144,15 @@ def probe_distance_correlation(
     return _against_null(observed, null)
 
 
-def _distances(rows: Array) -> Array:
-    """Euclidean distances of all pairs, by one product: many features cost little."""
+def _distances(rows: Floats) -> Floats:
+    """Euclidean distances of all pairs, by one matrix product."""
     squares = (rows**2).sum(axis=1)
     distances = squares[:, None] + squares - 2 * rows @ rows.T
     np.fill_diagonal(distances, 0)
     return np.sqrt(np.maximum(distances, 0))
 
 
-def _u_centred(distances: Array) -> NDArray[np.float32]:
+def _u_centred(distances: Floats) -> NDArray[np.float32]:
     n = len(distances)
     rows = distances.sum(axis=0) / (n - 2)
     centred = distances - rows - rows[:, None] + distances.sum() / ((n - 1) * (n - 2))
@@ -156,10 +160,10 @@ def _u_centred(distances: Array) -> NDArray[np.float32]:
     return centred.astype(np.float32)
 
 
-Fitter = Callable[[Array, Array, int], Callable[[Array], Array]]
+Fitter = Callable[[Floats, Floats, int], Callable[[Floats], Floats]]
 
 
-def fit_svr(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
+def fit_svr(features: Floats, target: Floats, seed: int) -> Callable[[Floats], Floats]:
     """Fit support vectors with a radial kernel, on leading components when features are many."""
     n_components = min(_SVR_COMPONENTS, len(features) - 1)
     if features.shape[1] <= n_components:
@@ -170,36 +174,36 @@ def fit_svr(features: Array, target: Array, seed: int) -> Callable[[Array], Arra
     return lambda new: np.asarray(model.predict(reduce.transform(new)))
 
 
-def fit_trees(features: Array, target: Array, seed: int) -> Callable[[Array], Array]:
+def fit_trees(features: Floats, target: Floats, seed: int) -> Callable[[Floats], Floats]:
     """Fit extremely randomised trees."""
     n_features = features.shape[1]
     model = ExtraTreesRegressor(
         _N_TREES,
-        # A tenth of few features is one, and a tree that may not choose finds little.
+        # A tenth of few features would leave each split without a choice.
         max_features=min(n_features, max(_TREE_FEATURES, n_features // 10)),
         min_samples_leaf=5,
         random_state=seed,
         n_jobs=2 if features.size > _WORTH_A_THREAD else None,
     ).fit(np.asfortranarray(features, dtype=np.float32), target)  # trees read columns
-    model.n_jobs = None  # threads would add up in the order in which they come
+    model.n_jobs = None  # the order in which threads add up would change the last digits
     return lambda new: np.asarray(model.predict(new.astype(np.float32)))
 
 
 def probe_by_fitting(
     fit: Fitter,
-    features: Array,
-    confounds: Array,
+    features: Floats,
+    confounds: Floats,
     folds: Folds,
     groups: NDArray[np.intp] | None,
     rng: np.random.Generator,
 ) -> ProbeResult:
     """Score a probe by cross-fitting and test it prequentially (see the module's docstring).
 
-    Without `groups` (n,) nothing is tested, which saves half the time.
+    Without `groups` (n,) there is no test, which saves half the time.
     """
     seeds = iter(rng.integers(2**31, size=2 * len(folds) * confounds.shape[1]).tolist())
-    everybody = np.arange(len(features))
-    crossed = [(np.setdiff1d(everybody, test), test) for test in folds]
+    rows = np.arange(len(features))
+    crossed = [(np.setdiff1d(rows, test), test) for test in folds]
     predicted = np.empty_like(confounds)
     parts = _predictions(fit, features, confounds, crossed, seeds)
     for (_, test), part in zip(crossed, parts, strict=True):
@@ -215,7 +219,7 @@ def probe_by_fitting(
     for (train, test), part in zip(forward, parts, strict=True):
         p_value, permuted = _fold_test(part, confounds[test], groups[test], rng)
         z_scores.append(norm.isf(p_value))
-        # A probe trained on more subjects says more: weight by what it saw and by what it judged.
+        # Weight by the sizes of training and test part: the power of a fold grows with both.
         weights.append(np.sqrt(len(test) * len(train)))
         null.append(np.quantile(permuted, 0.95))
     combined = np.dot(weights, z_scores) / np.linalg.norm(weights)
@@ -225,14 +229,14 @@ def probe_by_fitting(
 
 def _predictions(
     fit: Fitter,
-    features: Array,
-    confounds: Array,
+    features: Floats,
+    confounds: Floats,
     splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
     seeds: Iterator[int],
-) -> Iterator[Array]:
+) -> Iterator[Floats]:
     for train, test in splits:
         if not np.ptp(features[train], axis=0).any():
-            # Nothing was there to learn from.
+            # Constant features: predict the mean.
             yield np.tile(confounds[train].mean(axis=0), (len(test), 1))
             continue
         columns = [
@@ -243,8 +247,8 @@ def _predictions(
 
 
 def _fold_test(
-    predicted: Array, observed: Array, groups: NDArray[np.intp], rng: np.random.Generator
-) -> tuple[float, Array]:
+    predicted: Floats, observed: Floats, groups: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[float, Floats]:
     """Permute the confounds of one fold against its predictions."""
     left = predicted - predicted.mean(axis=0)
     right = observed - observed.mean(axis=0)
@@ -258,7 +262,7 @@ def _fold_test(
     return (exceeding + 0.5) / (len(null) + 1), null
 
 
-def _against_null(observed: float, null: Array) -> ProbeResult:
+def _against_null(observed: float, null: Floats) -> ProbeResult:
     if not len(null):
         return ProbeResult(float(observed), float("nan"), float("nan"))
     p_value = (1 + (null >= observed).sum()) / (1 + len(null))

@@ -1,4 +1,4 @@
-"""Which subjects train and which test: groups (families, sites) are never divided."""
+"""Cross-validation folds that never divide a group (family, site)."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Fold(NamedTuple):
 
 
 def group_labels(groups: ArrayLike | None, n_subjects: int) -> NDArray[np.intp]:
-    """Give every group a number; without groups everybody is alone.
+    """Return the number of each subject's group; without groups every subject is one.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def group_labels(groups: ArrayLike | None, n_subjects: int) -> NDArray[np.intp]:
             f"groups: shape {values.shape}; expected one label for each of {n_subjects} subjects."
         )
     if pd.isna(values).any():
-        raise InputError("groups: a label is missing; give the subject a group of its own.")
+        raise InputError("groups: a label is missing; pass a label of its own for that subject.")
     labels: NDArray[np.intp] = np.unique(values.astype(str), return_inverse=True)[1]
     return labels
 
@@ -57,7 +57,7 @@ def make_folds(
     cv : int, default=5
         5 is the 80/20 of the paper.
     repeats : int, default=1
-        How often the division is drawn anew.
+        Number of random divisions.
     groups : array-like of shape (n_subjects,), optional
         Subjects with the same label stay together.
     random_state : int or None, default=0
@@ -85,7 +85,7 @@ def make_folds(
 def inner_split(
     train: NDArray[np.intp], labels: NDArray[np.intp], *, share: float, random_state: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Divide a training part into subjects that fit (90 %) and subjects that choose (10 %).
+    """Divide a training part into a fitting part (90 %) and a validation part (10 %).
 
     Examples
     --------
@@ -94,8 +94,8 @@ def inner_split(
     """
     if len(np.unique(labels[train])) < 2:
         raise InputError(
-            "choices: a training part holds a single group, so nobody is left to choose by. "
-            "Give more groups or a larger cv, or leave choices out."
+            "choices: a training part holds a single group, so that no validation part is left. "
+            "Pass more groups or a larger cv=..., or leave choices out."
         )
     splitter = GroupShuffleSplit(1, test_size=share, random_state=random_state)
     fit, choose = next(iter(splitter.split(train, groups=labels[train])))

@@ -1,11 +1,12 @@
-"""Whether one method predicts better than another, given that folds share their subjects."""
+"""Statistics of predictions: corrected tests over folds, correlation, R²."""
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import t as student_t
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 
 
@@ -34,7 +35,7 @@ def corrected_paired_test(first: ArrayLike, second: ArrayLike, *, test_share: fl
     Returns
     -------
     PairedTest
-        NaN where fewer than two folds, or no difference at all, leave nothing to test.
+        NaN with fewer than two folds, or where all differences are the same.
 
     References
     ----------
@@ -60,11 +61,11 @@ def corrected_paired_test(first: ArrayLike, second: ArrayLike, *, test_share: fl
     return PairedTest(mean, float(statistic), n_folds - 1, p_value)
 
 
-def pearson_r(observed: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
+def pearson_r(observed: Floats, predicted: Floats) -> float:
     """Correlate predictions (n,) with observations (n,); NaN observations are left out.
 
-    Where one side is the same for everybody nothing was predicted, and the answer is 0; with
-    fewer than three observations it is NaN.
+    0 where one side does not vary, since nothing was predicted; NaN with fewer than three
+    observations.
 
     Examples
     --------
@@ -82,3 +83,15 @@ def pearson_r(observed: NDArray[np.float64], predicted: NDArray[np.float64]) -> 
     if 0.0 in sizes:
         return 0.0
     return float(np.clip((a / sizes[0]) @ (b / sizes[1]), -1.0, 1.0))
+
+
+def r_squared(found: Floats, expected: Floats) -> float:
+    """Return R² of `found` (n,) against `expected` (n,); NaN where `expected` does not vary.
+
+    Examples
+    --------
+    >>> r_squared(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).__round__(3)
+    0.786
+    """
+    total = ((expected - expected.mean()) ** 2).sum()
+    return float(1 - ((found - expected) ** 2).sum() / total) if total > 0 else float("nan")

@@ -1,4 +1,4 @@
-"""Trait prediction without leaks: everything that is learned is learned from training subjects."""
+"""Trait prediction by cross-validation; all estimates come from the training part of a fold."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.residuals import least_squares
 from stillome.evaluate.compare.comparison_data import Study
@@ -24,21 +25,19 @@ Choices = Mapping[str, Sequence[Any]]
 
 
 class FoldFit(NamedTuple):
-    """A method fitted to one training part, and what it says of the test part."""
+    """A method fitted to one training part, with its predictions of the test part."""
 
     model: ConnectomeMethod
-    observed: NDArray[np.float64]  # (n_test, T), traits less what training motion explains
-    predicted: NDArray[np.float64]  # (n_test, T)
+    observed: Floats  # (n_test, T), residualised on motion
+    predicted: Floats  # (n_test, T)
 
     def correlations(self) -> list[float]:
         """Return Pearson's r of every trait."""
         return [pearson_r(o, p) for o, p in zip(self.observed.T, self.predicted.T, strict=True)]
 
 
-def residualised_traits(
-    traits: NDArray[np.float64], confounds: NDArray[np.float64], train: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Take from each trait what the confounds explain of it in the training subjects.
+def residualised_traits(traits: Floats, confounds: Floats, train: NDArray[np.intp]) -> Floats:
+    """Residualise each trait on the confounds, with a regression fitted to the training subjects.
 
     Parameters
     ----------
@@ -46,13 +45,13 @@ def residualised_traits(
         NaN is missing.
     confounds : array of shape (n, C)
     train : array of positions
-        Only these subjects are learned from; the regression is applied to everybody.
+        The regression is fitted to these subjects and applied to all.
 
     Returns
     -------
     array of shape (n, T)
-        Exactly 0 where the confounds explain a trait entirely, since what is left is rounding;
-        NaN for a trait with too few training values to regress it.
+        Exactly 0 where the confounds explain a trait entirely (the rest is rounding error); NaN
+        for a trait with too few training values for a regression.
 
     Examples
     --------
@@ -76,14 +75,14 @@ def residualised_traits(
 def fit_fold(
     method: ConnectomeMethod,
     X: NDArray[Any],
-    traits: NDArray[np.float64],
-    confounds: NDArray[np.float64],
+    traits: Floats,
+    confounds: Floats,
     train: NDArray[np.intp],
     test: NDArray[np.intp],
 ) -> FoldFit:
     """Fit a clone of `method` to the training part, once for all traits, and predict the rest."""
     residuals = residualised_traits(traits, confounds, train)
-    # A trait that does not vary, or is not known, in the training part cannot be learned.
+    # A trait that is constant or missing in the training part cannot be predicted.
     learnable = np.array([len(np.unique(t[~np.isnan(t)])) > 1 for t in residuals[train].T])
     y = residuals[train][:, learnable] if learnable.any() else None
     model = clone(method).fit(X[train], y, confounds=confounds[train])
@@ -134,14 +133,14 @@ def predict_trait(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Predict one trait of every subject by a model that never saw that subject.
+    """Predict one trait of every subject, each by a model that was not fitted to that subject.
 
     Parameters
     ----------
     cohort : Cohort
     trait : str
-        A column of the cohort's traits. What motion explains of it is taken out, by a regression
-        fitted inside the training part of every fold.
+        A column of the cohort's traits. It is residualised on motion, by a regression fitted to
+        the training part of every fold.
     method : str or ConnectomeMethod, default="inv-fa"
         A name in `METHODS`, or a method with its parameters set.
     confounds : str, list of str, or array-like of shape (n, C), optional
@@ -151,14 +150,14 @@ def predict_trait(
     cv, repeats, groups, random_state
         See `make_folds`; `groups` may name a column of the cohort's tables.
     n_jobs : int, optional
-        Folds at a time; see `joblib.Parallel`.
+        Number of folds computed in parallel; see `joblib.Parallel`.
 
     Returns
     -------
     pandas.DataFrame
         Index ``participant_id``; columns ``repeat``, ``fold``, ``observed`` (in the trait's
-        units), ``residual`` (observed less what motion explains), ``predicted`` (of the
-        residual). Subjects without the trait are predicted too.
+        units), ``residual`` (residualised on motion), ``predicted`` (of the residual). Subjects
+        without the trait are predicted too.
 
     Examples
     --------
@@ -191,7 +190,7 @@ def predict_trait(
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Refuse what joblib would not take for a number of workers."""
+    """Refuse a number of workers that joblib would not accept."""
     whole = isinstance(n_jobs, int) and not isinstance(n_jobs, bool) and n_jobs != 0
     if n_jobs is not None and not whole:
         raise InputError(f"n_jobs={n_jobs!r}; expected a whole number other than 0, or None.")
@@ -228,7 +227,7 @@ def _predict_fold(
 
 
 def predicted_table(outcome: FoldFit, study: Study, fold: Fold) -> pd.DataFrame:
-    """Return what one fit says of its test subjects: one row for each trait and subject."""
+    """Return the predictions of one fit for its test subjects: a row per trait and subject."""
     index = pd.Index([study.subject_ids[i] for i in fold.test], name="participant_id", dtype=object)
     tables = [
         pd.DataFrame(
