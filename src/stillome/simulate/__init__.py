@@ -1,4 +1,4 @@
-"""Cohorts whose truth is known: the paper's simulations and realistic ones."""
+"""Simulated cohorts with a known motion-free truth: the paper's and realistic ones."""
 
 from stillome.simulate.communities import simulate_communities, simulate_extreme_motion
 from stillome.simulate.desikan_killiany import load_desikan_killiany

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.validation import check_count, check_random_state
 from stillome.simulate.simulated_cohort import (
     RandomState,
     SimulatedCohort,
     check_choice,
-    check_whole,
-    generator,
     numbered_ids,
 )
 
@@ -27,9 +27,9 @@ PAIRED_C = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999)
 
 @dataclass(frozen=True, eq=False)
 class _ScaleOracle:
-    """Knows s, and that the truth holds whole numbers: nothing is left to chance."""
+    """s and the whole-number truth are known, so that the draw is exact."""
 
-    scale: NDArray[np.float64]  # (n,)
+    scale: Floats  # (n,)
 
     def draw(self, observed: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         return np.rint(observed / self.scale[:, None] ** 2)
@@ -63,9 +63,9 @@ def simulate_communities(
     >>> simulated.cohort
     Cohort(50 subjects, 68 regions, motion: ['c', 's'], traits: [])
     """
-    n_subjects = check_whole(n_subjects, "n_subjects", at_least=1)
-    n_regions = check_whole(n_regions, "n_regions", at_least=2)
-    rng = generator(random_state)
+    n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
+    n_regions = check_count(n_regions, "n_regions", minimum=2)
+    rng = check_random_state(random_state)
     graphs = _community_graphs(n_subjects, n_regions, rng)
     affected = rng.permutation(n_subjects) < round(AFFECTED_SHARE * n_subjects)
     scale = np.where(
@@ -81,7 +81,7 @@ def simulate_extreme_motion(
     n_regions: int = 68,
     random_state: RandomState = 0,
 ) -> SimulatedCohort:
-    """Simulate Appendix H of the paper: motion up to the point where everything breaks down.
+    """Simulate Appendix H of the paper: motion of any size, up to the loss of all information.
 
     The same networks (two communities, as in `simulate_communities`) are taken motion-free and at
     five levels of motion, Ã = ((1 − c)A)ᵀ((1 − c)A).
@@ -92,8 +92,8 @@ def simulate_extreme_motion(
         Networks at each level; the cohort is six times as large.
     design : {"levels", "paired"}, default="levels"
         "levels": s = 1 − c from N(μ, μ), mean and standard deviation, for μ = 0.5, 0.1, 0.01,
-        0.001, 0.0001. "paired": everybody at a level has the same c, which is 0, 0.5, 0.9, 0.99,
-        0.999 or 0.9999.
+        0.001, 0.0001. "paired": all networks at a level have the same c, which is 0, 0.5, 0.9,
+        0.99, 0.999 or 0.9999.
     n_regions : int, default=68
     random_state : int, numpy.random.Generator or None, default=0
 
@@ -109,10 +109,10 @@ def simulate_extreme_motion(
     >>> simulated.cohort.traits["level"].unique().tolist()
     [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999]
     """
-    n_networks = check_whole(n_networks, "n_networks", at_least=1)
-    n_regions = check_whole(n_regions, "n_regions", at_least=2)
+    n_networks = check_count(n_networks, "n_networks", minimum=1)
+    n_regions = check_count(n_regions, "n_regions", minimum=2)
     design = check_choice(design, "design", ("levels", "paired"))
-    rng = generator(random_state)
+    rng = check_random_state(random_state)
     base = _walks_of_two(_community_graphs(n_networks, n_regions, rng))
     if design == "levels":
         levels = np.repeat((1.0, *EXTREME_S), n_networks)
@@ -129,16 +129,14 @@ def _communities(n_regions: int) -> NDArray[np.intp]:
     return (np.arange(n_regions) >= (n_regions + 1) // 2).astype(np.intp)
 
 
-def _community_graphs(
-    n_networks: int, n_regions: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _community_graphs(n_networks: int, n_regions: int, rng: np.random.Generator) -> Floats:
     community = _communities(n_regions)
     probability = np.where(community[:, None] == community[None, :], WITHIN, BETWEEN)
     chance = probability[np.triu_indices(n_regions, k=1)]
     return edges_to_matrices((rng.random((n_networks, len(chance))) < chance).astype(np.float64))
 
 
-def _walks_of_two(graphs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _walks_of_two(graphs: Floats) -> Floats:
     """AᵀA without its diagonal: the number of common neighbours of every pair."""
     common = np.matmul(graphs, graphs)
     diagonal = np.arange(graphs.shape[1])
@@ -146,9 +144,7 @@ def _walks_of_two(graphs: NDArray[np.float64]) -> NDArray[np.float64]:
     return common
 
 
-def _propagate(
-    motion_free: NDArray[np.float64], scale: NDArray[np.float64], traits: pd.DataFrame
-) -> SimulatedCohort:
+def _propagate(motion_free: Floats, scale: Floats, traits: pd.DataFrame) -> SimulatedCohort:
     n_regions = motion_free.shape[1]
     regions = pd.DataFrame(
         {

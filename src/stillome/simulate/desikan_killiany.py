@@ -1,4 +1,4 @@
-"""The 68 cortical regions of the Desikan-Killiany atlas and the ways between them."""
+"""The 68 cortical regions of the Desikan-Killiany atlas and fibre lengths between them."""
 
 from importlib import resources
 
@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
 
-# Fibres bend: they are longer than the straight line between two regions.
+# Ratio of fibre length to the straight line between two regions.
 _DETOUR = 1.3
 _LENGTH_NOISE_MM = 8.0
 _SHORTEST_MM = 10.0
@@ -34,7 +35,7 @@ def load_desikan_killiany() -> pd.DataFrame:
         return pd.read_csv(stream, sep="\t")
 
 
-def fiber_lengths(regions: pd.DataFrame, rng: np.random.Generator) -> NDArray[np.float64]:
+def fiber_lengths(regions: pd.DataFrame, rng: np.random.Generator) -> Floats:
     """Draw the mean fibre length of every edge in mm, shape (E,), from the centroids."""
     places = regions[["x", "y", "z"]].to_numpy(dtype=np.float64)
     rows, columns = edge_indices(len(regions))
@@ -51,6 +52,6 @@ def same_value(regions: pd.DataFrame, column: str) -> NDArray[np.bool_]:
 
 
 def homotopic(regions: pd.DataFrame) -> NDArray[np.bool_]:
-    """Say of every edge whether it joins a region with its twin on the other side, shape (E,)."""
+    """Say of every edge whether it joins homotopic regions, shape (E,)."""
     twin = regions["name"].str.replace(r"^ctx-[lr]h-", "", regex=True)
     return same_value(regions.assign(twin=twin), "twin")

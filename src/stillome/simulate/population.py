@@ -1,4 +1,4 @@
-"""The population behind a realistic cohort: mean connectome, differences, effects of motion."""
+"""The population of a realistic cohort: mean connectome, individual differences, motion effects."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class MotionLaw:
     log_sd: float
 
     def quantile(self, level: Floats) -> Floats:
-        """Return the motion in mm below which a share `level` of people stays."""
+        """Return quantiles of motion in mm."""
         return np.asarray(self.median_mm * np.exp(self.log_sd * norm.ppf(level)))
 
 
@@ -44,11 +44,11 @@ class Population:
     baseline : array of shape (E,)
         Log expected count of the average subject without motion.
     sizes : array of shape (E,)
-        Negative binomial size: small is noisy.
+        Negative binomial size, the inverse of the dispersion.
     loadings : array of shape (F, E)
-        From features of the latents to differences of the log expected count.
+        From features of the latents to the log expected count.
     strengths : array of shape (E,)
-        Fall of the log expected count for one unit of the dose of motion.
+        Decrease of the log expected count per unit of the dose of motion.
     """
 
     lengths: Floats
@@ -85,7 +85,7 @@ def draw_population(
     motion_cost: float,
     rng: np.random.Generator,
 ) -> Population:
-    """Draw the parameters; motion costs a share `motion_cost` of the fibres between deciles."""
+    """Draw the parameters; `motion_cost` is the share of fibres lost between extreme deciles."""
     lengths = fiber_lengths(regions, rng)
     baseline = _baseline(regions, lengths, rng)
     relative = _relative_strengths(len(regions), lengths, rng)
@@ -107,7 +107,7 @@ def features(latents: Floats) -> Floats:
 
 
 def susceptibility(latents: Floats) -> Floats:
-    """Return how hard motion hits each subject, shape (n,): positive, mean 1, sd about 0.3."""
+    """Return each subject's factor of the motion effect, (n,): positive, mean 1, sd about 0.3."""
     return np.asarray(1 + 0.5 * np.tanh(latents[:, 1] + 0.5 * latents[:, 2] * latents[:, 3]))
 
 
@@ -116,7 +116,7 @@ def _standardised(values: Floats) -> Floats:
 
 
 def _baseline(regions: pd.DataFrame, lengths: Floats, rng: np.random.Generator) -> Floats:
-    """Short, within one hemisphere and homotopic connections are strong; all log-normal."""
+    """Log-normal; strong for short, intrahemispheric and homotopic connections."""
     rows, columns = edge_indices(len(regions))
     hub = rng.normal(0.0, 0.5, len(regions))
     logs = (
@@ -132,7 +132,7 @@ def _baseline(regions: pd.DataFrame, lengths: Floats, rng: np.random.Generator) 
 
 
 def _loadings(n_regions: int, rng: np.random.Generator) -> Floats:
-    """Products of region positions (a latent-space model) plus a part of each edge's own."""
+    """Products of region positions (a latent-space model) plus a term of each edge's own."""
     rows, columns = edge_indices(n_regions)
     scales = np.concatenate(
         [
@@ -152,7 +152,7 @@ def _loadings(n_regions: int, rng: np.random.Generator) -> Floats:
 
 
 def _relative_strengths(n_regions: int, lengths: Floats, rng: np.random.Generator) -> Floats:
-    """Long connections and some regions suffer more; each edge differs a little from the rule."""
+    """Motion effect by length, region and pairs of regions, with a deviation of each edge's own."""
     rows, columns = edge_indices(n_regions)
     node = rng.normal(0.0, 0.12, n_regions)
     places = rng.normal(0.0, 0.3, (2, n_regions))

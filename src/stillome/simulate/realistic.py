@@ -1,4 +1,4 @@
-"""Realistic cohorts: what HCP and ABCD look like, with the truth known."""
+"""Realistic cohorts: like HCP and ABCD, with a known truth."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.validation import check_count, check_random_state
 from stillome.exceptions import InputError
 from stillome.simulate.desikan_killiany import load_desikan_killiany
 from stillome.simulate.population import (
@@ -25,22 +26,20 @@ from stillome.simulate.simulated_cohort import (
     RandomState,
     SimulatedCohort,
     check_choice,
-    check_whole,
-    generator,
     numbered_ids,
 )
 
 _BLOCK_SUBJECTS = 256
 _TRAIT_MEAN, _TRAIT_SD = 100.0, 15.0
 _EXPLAINED = (0.25, 0.35)
-# In the confounded regime motion and every trait lean on one direction of the latents. With
-# these correlations trait and motion correlate by about 0.65 · 0.88 · √0.3 = 0.31.
-_MOTION_LEANING, _TRAIT_LEANING = 0.65, 0.88
+# In the confounded regime, correlations of motion and of every trait's score with one direction of
+# the latents. Trait and motion then correlate by about 0.65 · 0.88 · √0.3 = 0.31.
+_MOTION_CORRELATION, _TRAIT_CORRELATION = 0.65, 0.88
 
 
 @dataclass(frozen=True, eq=False)
 class _RateOracle:
-    """Knows the population, the regime, each subject's latents and motion; not the noise."""
+    """Known are the population, the regime, each subject's latents and motion; not the noise."""
 
     population: Population
     regime: Regime
@@ -64,29 +63,29 @@ def simulate_cohort(
     motion_cost: float = 0.28,
     random_state: RandomState = 0,
 ) -> SimulatedCohort:
-    """Simulate a study of 68 Desikan-Killiany regions in which motion has cost fibres.
+    """Simulate a study of 68 Desikan-Killiany regions in which motion reduces fibre counts.
 
-    Expected counts are heavy-tailed and fall with distance; people differ through 20 latents,
-    nonlinearly; counts are negative binomial. Motion lowers every edge's expected count, more on
-    long connections. The motion-free network is the same scan without motion: it has the same
-    noise, that is the same quantile of the law without motion (or, in "thinning", the streamlines
-    of which motion took some).
+    Expected counts are heavy-tailed and fall with distance. Individual differences are a nonlinear
+    function of 20 latents; counts are negative binomial. Motion lowers the expected count of every
+    edge, more on long connections. The motion-free network is the same scan without motion: it is
+    the same quantile of the distribution without motion or, in "thinning", all streamlines before
+    some were lost.
 
     Parameters
     ----------
     n_subjects : int, default=1065
     regime : str, default="loglinear"
-        "loglinear", "saturating" (the first millimetre costs most), "interaction" (motion hits
-        some people more), "heteroscedastic" (motion also adds noise), "confounded" (traits and
-        motion correlate by about 0.3, through the latents) or "thinning" (every streamline
-        survives with a probability that falls with motion and length).
+        "loglinear", "saturating" (the effect of motion levels off), "interaction" (the effect of
+        motion depends on the latents), "heteroscedastic" (motion also increases dispersion),
+        "confounded" (traits and motion correlate by about 0.3, through the latents) or "thinning"
+        (every streamline survives with a probability that falls with motion and length).
     n_traits : int, default=5
         Traits ``trait_1``, ... with mean 100 and standard deviation 15.
     motion : {"hcp", "abcd"}, default="hcp"
         "abcd" is larger and more skewed.
     motion_cost : float, default=0.28
-        Share of the fibres that the tenth of the subjects who move most have lost against the
-        tenth who move least.
+        Expected share of fibres that the top decile of motion has lost, relative to the bottom
+        decile.
     random_state : int, numpy.random.Generator or None, default=0
         Population and subjects are drawn from separate streams: the same seed gives the same
         population for any number of subjects.
@@ -94,8 +93,8 @@ def simulate_cohort(
     Returns
     -------
     SimulatedCohort
-        ``cohort.motion`` has ``rms_mm``, through which motion acted, and what goes with it:
-        ``translation_mm``, ``rotation_rad``, ``n_outlier_slices``.
+        ``cohort.motion`` has ``rms_mm``, which changes the counts, and measures that correlate with
+        it: ``translation_mm``, ``rotation_rad``, ``n_outlier_slices``.
 
     Examples
     --------
@@ -105,13 +104,13 @@ def simulate_cohort(
     >>> simulated.explained.between(0.25, 0.35).all()
     np.True_
     """
-    n_subjects = check_whole(n_subjects, "n_subjects", at_least=1)
-    n_traits = check_whole(n_traits, "n_traits", at_least=1)
+    n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
+    n_traits = check_count(n_traits, "n_traits", minimum=1)
     chosen = REGIMES[check_choice(regime, "regime", tuple(REGIMES))]
     law = MOTION_LAWS[check_choice(motion, "motion", tuple(MOTION_LAWS))]
     if not isinstance(motion_cost, Real) or not 0 < motion_cost <= 0.9:
         raise InputError(f"motion_cost={motion_cost!r}; expected a share above 0, at most 0.9.")
-    for_population, for_people, for_scans = generator(random_state).spawn(3)
+    for_population, for_people, for_scans = check_random_state(random_state).spawn(3)
     regions = load_desikan_killiany()
     population = draw_population(regions, chosen, law, motion_cost, for_population)
     latents = for_people.standard_normal((n_subjects, N_LATENTS))
@@ -149,8 +148,8 @@ def _scans(
     return observed, motion_free
 
 
-def _leaning(latents: Floats) -> Floats:
-    """Return the direction of the latents on which motion and traits lean when confounded."""
+def _confounding(latents: Floats) -> Floats:
+    """Return the direction of the latents that correlates with motion and traits, shape (n,)."""
     return np.asarray((latents[:, 1] + latents[:, 2] - latents[:, 4]) / np.sqrt(3))
 
 
@@ -158,11 +157,11 @@ def _motion(
     latents: Floats, regime: Regime, law: MotionLaw, rng: np.random.Generator
 ) -> pd.DataFrame:
     n_subjects = len(latents)
-    restless = rng.standard_normal(n_subjects)
+    score = rng.standard_normal(n_subjects)
     if regime.confounded:
-        rest = np.sqrt(1 - _MOTION_LEANING**2)
-        restless = _MOTION_LEANING * _leaning(latents) + rest * restless
-    rms = law.median_mm * np.exp(law.log_sd * restless)
+        rest = np.sqrt(1 - _MOTION_CORRELATION**2)
+        score = _MOTION_CORRELATION * _confounding(latents) + rest * score
+    rms = law.median_mm * np.exp(law.log_sd * score)
     return pd.DataFrame(
         {
             "rms_mm": rms,
@@ -183,7 +182,7 @@ def _traits(
     weights = for_population.standard_normal((n_traits, latents.shape[1]))
     explained = for_population.uniform(*_EXPLAINED, n_traits)
     if regime.confounded:
-        weights = _lean(weights)
+        weights = _confounded(weights)
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
     score = latents @ weights.T
     noise = for_people.standard_normal(score.shape)
@@ -193,9 +192,9 @@ def _traits(
     return traits, pd.Series(explained, index=names, name="explained")
 
 
-def _lean(weights: Floats) -> Floats:
-    """Turn every trait's direction so that it has the same correlation with `_leaning`."""
-    direction = _leaning(np.eye(weights.shape[1]))
+def _confounded(weights: Floats) -> Floats:
+    """Rotate every trait's direction to the same correlation with `_confounding`."""
+    direction = _confounding(np.eye(weights.shape[1]))
     across = weights - np.outer(weights @ direction, direction)
     across /= np.linalg.norm(across, axis=1, keepdims=True)
-    return np.asarray(_TRAIT_LEANING * direction + np.sqrt(1 - _TRAIT_LEANING**2) * across)
+    return np.asarray(_TRAIT_CORRELATION * direction + np.sqrt(1 - _TRAIT_CORRELATION**2) * across)

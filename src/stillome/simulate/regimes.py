@@ -1,4 +1,4 @@
-"""How motion acts on a scan: six regimes, each a choice of dose, victim, noise and mechanism."""
+"""How motion changes a scan: six regimes of dose, interaction, dispersion and mechanism."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _SATURATION_MM = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """What the generator knows of a block of subjects; each broadcasts to (n, E)."""
+    """Parameters of a block of subjects; each broadcasts to (n, E)."""
 
     free: Floats  # expected count without motion
     survival: Floats  # factor by which motion changes it
@@ -29,7 +29,7 @@ Mechanism = Callable[[NDArray[Any], Rates, np.random.Generator], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Regime:
-    """One way in which motion acts.
+    """One way in which motion changes counts.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class Regime:
     dose : callable
         From motion in mm to the dose that multiplies the strength of every edge.
     susceptible : bool
-        Whether some people, by their latents, are hit more.
+        Whether the size of the motion effect depends on the latents.
     noise_growth : float
         The negative binomial size is divided by 1 + noise_growth · motion (1/mm).
     confounded : bool
-        Whether people with certain latents move more and have other traits.
+        Whether motion and traits are associated with the latents.
     expose, restore : callable
-        From motion-free to observed counts, and a draw of the way back given the observed ones.
+        From motion-free to observed counts, and a draw of the former given the latter.
     """
 
     meaning: str
@@ -85,8 +85,8 @@ def _thin(counts: NDArray[Any], rates: Rates, rng: np.random.Generator) -> NDArr
 def _regrow(counts: NDArray[Any], rates: Rates, rng: np.random.Generator) -> NDArray[Any]:
     """Add the lost streamlines: given the survivors they are negative binomial too.
 
-    The scan's own gamma factor, seen through `counts` survivors, has shape size + counts and
-    rate size + free · survival; the lost ones are Poisson with it.
+    Given `counts` survivors, the gamma factor of the scan has shape size + counts and rate
+    size + free · survival; the number of lost streamlines is Poisson given that factor.
     """
     shape = rates.free_size + counts
     scale = rates.free * (1 - rates.survival) / (rates.free_size + rates.free * rates.survival)
@@ -107,9 +107,13 @@ def _quantile_regime(meaning: str, dose: Callable[[Floats], Floats], **traits: A
 
 REGIMES: dict[str, Regime] = {
     "loglinear": _quantile_regime("log counts fall in proportion to motion", _linear),
-    "saturating": _quantile_regime("the first millimetre costs most", _saturating),
-    "interaction": _quantile_regime("motion hits some people more", _linear, susceptible=True),
-    "heteroscedastic": _quantile_regime("motion also adds noise", _linear, noise_growth=2.0),
+    "saturating": _quantile_regime("the effect of motion levels off", _saturating),
+    "interaction": _quantile_regime(
+        "the motion effect differs between subjects", _linear, susceptible=True
+    ),
+    "heteroscedastic": _quantile_regime(
+        "motion also increases dispersion", _linear, noise_growth=2.0
+    ),
     "confounded": _quantile_regime("traits and motion are correlated", _linear, confounded=True),
     "thinning": Regime("every streamline survives or is lost", _thin, _regrow, _linear),
 }

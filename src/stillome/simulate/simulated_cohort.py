@@ -1,22 +1,23 @@
-"""What every simulation returns: a cohort together with the same scans without motion."""
+"""The result of a simulation: a cohort together with the same scans without motion."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
+from stillome.cohort.validation import check_random_state
 from stillome.exceptions import InputError
 
 RandomState = int | np.random.Generator | None
 
 
 class Oracle(Protocol):
-    """Knows how motion acted on a cohort, but not the noise of any scan."""
+    """Draws from the posterior of the truth: the generator is known, the noise of a scan is not."""
 
     def draw(self, observed: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """Draw motion-free edges (n, E) given the observed ones (n, E)."""
@@ -30,15 +31,15 @@ class SimulatedCohort:
     Attributes
     ----------
     cohort : Cohort
-        What a study would see.
+        The observed data.
     motion_free : array of shape (n, V, V)
         The same scans without motion, in the dtype of ``cohort.connectomes``.
     oracle : Oracle
-        How motion acted; used by `oracle_adjust`.
+        The generator; used by `oracle_adjust`.
     confound_columns : tuple of str
-        The columns of ``cohort.motion`` through which motion acted.
+        The columns of ``cohort.motion`` that change the counts.
     latents : array of shape (n, K) or None
-        What makes the subjects differ, standard normal; None where nothing does.
+        Individual differences, standard normal; None where subjects have no latents.
     explained : pandas.Series or None
         For each trait the share of its variance that the latents explain.
 
@@ -56,7 +57,7 @@ class SimulatedCohort:
     motion_free: NDArray[Any] = field(repr=False)
     oracle: Oracle = field(repr=False)
     confound_columns: tuple[str, ...]
-    latents: NDArray[np.float64] | None = field(default=None, repr=False)
+    latents: Floats | None = field(default=None, repr=False)
     explained: "pd.Series[float] | None" = field(default=None, repr=False)
 
     @property
@@ -70,44 +71,27 @@ class SimulatedCohort:
         return matrices_to_edges(self.motion_free, check=False)
 
     @property
-    def confounds(self) -> NDArray[np.float64]:
-        """Motion as it acted, shape (n, C)."""
+    def confounds(self) -> Floats:
+        """The motion that changed the counts, shape (n, C)."""
         return self.cohort.motion[list(self.confound_columns)].to_numpy(dtype=np.float64)
 
     def oracle_adjust(self, random_state: RandomState = 0) -> NDArray[Any]:
-        """Draw every motion-free scan given the observed one: the best any method could do.
+        """Draw every motion-free scan from its posterior given the observed one.
 
-        The oracle knows the generator (rates, dispersions, what motion did) but not the noise, so
-        the answer follows the law of the truth given what was seen, and is not the truth itself.
+        The oracle knows the generator (rates, dispersions, effects of motion) but not the noise.
+        Methods, which know less, are compared with its fidelity.
 
         Returns
         -------
         numpy.ndarray of shape (n, V, V)
             In the dtype of ``cohort.connectomes``.
         """
-        edges = self.oracle.draw(self.X, generator(random_state))
+        edges = self.oracle.draw(self.X, check_random_state(random_state))
         return edges_to_matrices(edges.astype(self.cohort.connectomes.dtype, copy=False))
 
 
-def generator(random_state: RandomState) -> np.random.Generator:
-    """Return the generator of random numbers for a seed, judging the seed."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state={random_state!r}; expected a whole number ≥ 0, a Generator or None."
-        ) from error
-
-
-def check_whole(value: int, name: str, *, at_least: int) -> int:
-    """Judge a number of things."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
-        raise InputError(f"{name}={value!r}; expected a whole number of at least {at_least}.")
-    return int(value)
-
-
 def check_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
-    """Judge a word."""
+    """Check a word that must be one of several."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name}={value!r}; choose one of {', '.join(choices)}.")
     return value
