@@ -191,9 +191,9 @@ def test_leakage_names_what_the_probes_looked_for():
     ):
         figure = plot_leakage(certificates(), others=others)
         label = figure.axes[0].get_xlabel()
-        assert label == f"R²: share of {sought} read in held-out subjects"
+        assert label == f"R² of {sought} predicted in held-out subjects"
         keys = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert {f"95 % of permuted {sought}", f"filled: {read} is read (p ≤ 0.05)"} <= set(keys)
+        assert {f"95 % of permuted {sought}", f"filled: {read} detected (p ≤ 0.05)"} <= set(keys)
 
 
 def test_leakage_is_drawn_where_it_is_and_the_null_ends_where_it_does():

@@ -9,6 +9,7 @@ from figure_reading import assert_readable
 from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import InputError
+from stillome.methods.registry import METHODS
 from stillome.plot import (
     plot_changed_edges,
     plot_components,
@@ -166,6 +167,11 @@ def test_methods_look_the_same_whoever_else_is_compared():
     alone, among = method_looks(["sog"]), method_looks(["raw", "gate", "sog", "mine"])
     assert alone["sog"] == among["sog"]
     assert len({look.marker for look in among.values()}) == 4
+
+
+def test_every_method_has_a_colour_and_a_marker_of_its_own():
+    looks = method_looks(["raw", *METHODS, "mine"]).values()
+    assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 9
 
 
 def test_the_correction_counts_every_edge_of_both_groups():

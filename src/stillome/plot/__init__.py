@@ -1,4 +1,4 @@
-"""Figures: each function takes arrays and results, fits nothing, and returns a figure."""
+"""Figures: each function takes arrays and results and returns a figure; no model is fitted."""
 
 from stillome.plot.circle import plot_changed_edges
 from stillome.plot.component_plane import plot_components

@@ -18,16 +18,16 @@ from stillome.plot.labels import motion_label
 from stillome.plot.motion_histogram import check_motion
 from stillome.plot.style import GREY, house_style
 
-# Cividis without its palest end, little motion light: safe for all eyes, and monotone in grey.
+# Cividis without its palest end, small motion light: safe for colour-blind readers, monotone.
 MOTION = LinearSegmentedColormap.from_list(
     "stillome_motion", ["#f2dc6d", "#b9a96f", "#7d7d78", "#46566f", "#00224e"]
 )
 _MOST_COLUMNS = 4
-_HIGHEST_COLOUR = 98  # percentile of motion; a few restless subjects must not bleach the rest
+_HIGHEST_COLOUR = 98  # percentile of motion, so that outliers do not set the scale
 
 
 class Projection(NamedTuple):
-    """Principal axes of one set of features, by which others can be seen too.
+    """Principal axes of one set of features, on which other sets can be projected.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Projection(NamedTuple):
         n_components = min(n_components, *features.shape)
         pca = PCA(n_components, random_state=0)
         if not np.ptp(features, axis=0).any():
-            # Everybody is the same, as after a collapse: any axis will do, and none explains.
+            # Constant features, as after a collapse: any axis serves, and explains nothing.
             axes = np.eye(n_components, features.shape[1])
             return cls(features.mean(axis=0), axes, np.zeros(n_components))
         pca.fit(features)
@@ -182,7 +182,7 @@ def _draw_panel(
     if scores.shape[1] == 1:
         scores = np.column_stack([scores, np.zeros(len(scores))])
     known = ~np.isnan(motion)
-    # Those who moved most are drawn last: they are few, and they are the point.
+    # Subjects with large motion are few, and drawn last so that they are visible.
     order = np.flatnonzero(known)[np.argsort(motion[known], kind="stable")]
     axes.scatter(
         scores[order, 0],

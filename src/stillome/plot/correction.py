@@ -1,4 +1,4 @@
-"""How many fibres an adjustment gave back or took, in those who moved little and much."""
+"""Change of fibre counts by an adjustment, at small and at large motion."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def plot_correction(
 ) -> Figure:
     """Draw histograms of adjusted − raw over all edges of the subjects of both groups.
 
-    An adjustment for motion should change those who moved much more than those who moved little.
+    An adjustment for motion should change the large-motion group more than the small-motion group.
 
     Parameters
     ----------

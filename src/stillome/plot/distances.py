@@ -1,4 +1,4 @@
-"""How far subjects' latents lie apart, within and between levels of motion."""
+"""Distances between subjects' latents, within and between levels of motion."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def plot_distances(
     Parameters
     ----------
     distances : array-like of shape (n, n)
-        Not negative; the diagonal is not looked at. KL of the posteriors, or any other distance.
+        Not negative; the diagonal is ignored. KL of the posteriors, or any other distance.
     motion : array-like of shape (n,)
         The level of motion of each subject. Where it has more than eight different values,
         subjects are parted into fifths.
@@ -63,7 +63,7 @@ def plot_distances(
     levels, names = _levels(moved)
     order = np.lexsort((moved, levels))
     means = _block_means(matrix, levels, len(names))
-    # The top colour is the 99th percentile: one odd pair must not whiten all others.
+    # The top colour is the 99th percentile, so that an outlier does not set the scale.
     norm = Normalize(0, float(np.nanpercentile(matrix, 99)) or 1.0)
     with house_style():
         figure = Figure(figsize=(2 * _SIDE_INCHES + 1.6, _SIDE_INCHES + 0.9))

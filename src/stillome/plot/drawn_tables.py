@@ -1,4 +1,4 @@
-"""The look a figure takes at the table it is to draw."""
+"""The check of a table before it is drawn."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ def check_columns(
         What the message calls it.
     columns : iterable of str
     advice : str
-        What to give instead, as the end of a sentence.
+        What to pass instead, as the end of a sentence.
 
     Examples
     --------
@@ -27,10 +27,10 @@ def check_columns(
     (1, 1)
     """
     if not isinstance(table, pd.DataFrame):
-        raise InputError(f"{name}: a {type(table).__name__}, not a table; give {advice}.")
+        raise InputError(f"{name}: a {type(table).__name__}, not a table; pass {advice}.")
     missing = [column for column in columns if column not in table.columns]
     if missing:
-        raise InputError(f"{name}: no column {', '.join(missing)}; give {advice}.")
+        raise InputError(f"{name}: no column {', '.join(missing)}; pass {advice}.")
     if table.empty:
-        raise InputError(f"{name}: no rows; give {advice}.")
+        raise InputError(f"{name}: no rows; pass {advice}.")
     return table

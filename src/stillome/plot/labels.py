@@ -1,7 +1,10 @@
-"""What is written beside axes: units, signed numbers, round ticks, names kept apart."""
+"""Labels of axes: units, signed numbers, round ticks, names that do not overlap."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.isotonic import isotonic_regression
+
+from stillome.arrays import Floats
 
 _UNITS = {"mm": "mm", "rad": "rad", "deg": "°"}
 
@@ -21,7 +24,7 @@ def measure_label(column: str) -> str:
 
 
 def motion_label(column: str) -> str:
-    """Say that a column is motion: ``rms_mm`` is rms motion in mm.
+    """Return the axis label of a motion column.
 
     Examples
     --------
@@ -54,7 +57,7 @@ def round_down(value: float) -> float:
     return float(max(step for step in (1, 2, 5) if step * power <= value * (1 + 1e-9)) * power)
 
 
-def spread(positions: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
+def spread(positions: ArrayLike, gap: float, low: float, high: float) -> Floats:
     """Move sorted positions as little as needed to stand `gap` apart between `low` and `high`.
 
     Parameters
@@ -75,15 +78,7 @@ def spread(positions: ArrayLike, gap: float, low: float, high: float) -> NDArray
     if not len(wanted):
         return wanted
     gap = min(gap, (high - low) / len(wanted))
-    # Less the gaps before them, positions must only not fall: isotonic regression, by pooling.
-    free = wanted - gap * np.arange(len(wanted))
-    pools: list[tuple[float, int]] = []
-    for value in free:
-        mean, size = float(value), 1
-        while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean, size = (mean * size + before * count) / (size + count), size + count
-        pools.append((mean, size))
-    level = np.repeat([mean for mean, _ in pools], [size for _, size in pools])
+    # Less the gaps before them, positions must not decrease: an isotonic regression.
+    level = isotonic_regression(wanted - gap * np.arange(len(wanted)))
     top = high - gap * (len(wanted) - 0.5)
     return np.clip(level, low + gap / 2, top) + gap * np.arange(len(wanted))

@@ -1,4 +1,4 @@
-"""How much of motion each probe still reads, before and after, beside what chance gives."""
+"""R² of every probe before and after adjustment, beside its null distribution."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ from stillome.plot.palette import Look, method_looks
 from stillome.plot.style import INK, house_style
 
 _COLUMNS = ("r2", "p_holm", "null_95")
-_SPARE = ("p", "h", "*", "d")
+_SPARE = ("p", "*", "d", "8")
 _NULL = "#dcdcdc"
 _SIZE = 5.5
-# R² has no floor; how much worse than guessing the mean a probe does is of no interest.
+# R² has no lower bound; how far it lies below 0 is of no interest.
 _FLOOR = -0.1
 
 
 class _Row(NamedTuple):
-    """One probe on one set of features: where it is drawn, and what is known."""
+    """One probe on one set of features: its place in the figure, and its results."""
 
     place: float
     label: str
@@ -43,7 +43,7 @@ def plot_leakage(
     level: float = 0.05,
     others: Sequence[str] = (),
 ) -> Figure:
-    """Draw what every probe reads of motion from several sets of features.
+    """Draw the R² of every probe that predicts motion from several sets of features.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def plot_leakage(
         they are drawn. A name that begins with that of a method ("edgewise z") has its colour.
         Each is indexed by probe, with ``r2``, ``p_holm`` and ``null_95``; probes may differ.
     level : float, default=0.05
-        A probe reads motion where its corrected p-value is not above this; its marker is filled.
+        A probe detects motion where its corrected p-value is at most this; its marker is filled.
     others : sequence of str
-        What the probes looked for besides motion (site, scanner), so that the labels say so.
+        Confounds that were probed besides motion (site, scanner), named in the labels.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide, as high as the number of rows asks for. The grey band ends at the 95th
+        7 inches wide; its height depends on the number of rows. The grey band ends at the 95th
         percentile of permuted motion. R² below −0.1 stands at −0.1, with an arrow.
 
     Examples
@@ -84,14 +84,14 @@ def plot_leakage(
         axes.set_ylim(rows[-1].place + 0.8, -0.8)
         axes.spines["left"].set_visible(False)
         sought = in_words(others, "and")
-        axes.set_xlabel(f"R²: share of {sought} read in held-out subjects")
+        axes.set_xlabel(f"R² of {sought} predicted in held-out subjects")
         _explain(figure, list(certificates), level, others)
     return figure
 
 
 def _check(certificates: Mapping[str, pd.DataFrame]) -> None:
     if not certificates:
-        raise InputError("certificates: none given; there is nothing to draw. Give at least one.")
+        raise InputError("certificates: none given; there is nothing to draw. Pass at least one.")
     for label, table in certificates.items():
         check_columns(
             table, f"certificates: {label!r}", _COLUMNS, "the table of a leakage certificate"
@@ -167,7 +167,7 @@ def _method(label: str) -> str:
 
 
 def _write_numbers(axes: Axes, rows: list[_Row]) -> None:
-    """Write R² and p beside every row, so that arrows too have their number."""
+    """Write R² and p beside every row, also where an arrow replaces the marker."""
     across = axes.get_yaxis_transform()
     columns = ((1.08, "R²"), (1.21, "p (Holm)"))
     for x, head in columns:
@@ -192,8 +192,8 @@ def _explain(figure: Figure, labels: list[str], level: float, others: Sequence[s
         handles=[
             *(_key(label, *look) for label, look in _looks(labels).items()),
             Patch(color=_NULL, label=f"95 % of permuted {in_words(others, 'and')}"),
-            _key(f"filled: {in_words(others)} is read (p ≤ {level:g})", INK, "o"),
-            _key("open: it is not", INK, "o", fill="white"),
+            _key(f"filled: {in_words(others)} detected (p ≤ {level:g})", INK, "o"),
+            _key("open: not detected", INK, "o", fill="white"),
             _key(f"below {_number(_FLOOR)}", INK, "<", size=3),
         ],
         loc="outside upper left",

@@ -54,7 +54,7 @@ def plot_edge_means(
         Side of each matrix: up to 7.6 for one, 3.7 for several if not given. Region names are
         written at the side where they can be read at that size (68 at 7.6 inches), else lobes.
     label : str, default="mean number of fibres"
-        What the colours mean.
+        Label of the colour bar.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def plot_edge_differences(
 ) -> Figure:
     """Draw the difference of every edge between two groups, before and after an adjustment.
 
-    All panels have one colour scale, so that what a method leaves is seen beside what there was.
+    All panels have one colour scale, so that they can be compared.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def plot_edge_differences(
     regions, panel_inches
         As in `plot_edge_means`.
     label : str
-        What the colours mean.
+        Label of the colour bar.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def draw_difference(axes: Axes, difference: Floats, regions: pd.DataFrame, label
 
 
 class _Scale:
-    """What colours mean: map, norm, ticks and how these are written."""
+    """A colour scale: map, norm, ticks and their format."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _Scale:
 
 def _difference_scale(largest: float, label: str) -> _Scale:
     largest = largest or 1.0
-    # Counts span orders of magnitude; below a hundredth of the largest change all is pale.
+    # Counts span orders of magnitude: linear below a hundredth of the largest change.
     norm = SymLogNorm(linthresh=largest / 100, vmin=-largest, vmax=largest, base=10)
     ticks = [sign * round_down(largest * part) for part in (1, 0.1, 0.01) for sign in (-1, 1)]
     return _Scale(DIFFERENCE, norm, sorted([*ticks, 0.0]), signed, label)

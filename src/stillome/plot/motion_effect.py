@@ -1,4 +1,4 @@
-"""One figure of what motion does to a cohort: who moved, which edges changed, how much is lost."""
+"""Effects of motion on a cohort in one figure: motion, changed edges, fibre totals, QC–SC."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def plot_motion_effects(effects: MotionEffects) -> Figure:
     """
     with house_style():
         figure = Figure(figsize=(11, 7))
-        # Sub-figures, so that the colour bar under the matrix leaves the right side its room.
+        # Sub-figures, so that the colour bar under the matrix takes no room from the right side.
         grid = figure.add_gridspec(1, 2, width_ratios=[1.6, 1])
         left, right = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
         motion, totals, qcsc = right.subplots(3, 1)
@@ -35,7 +35,7 @@ def plot_motion_effects(effects: MotionEffects) -> Figure:
         draw_difference(matrix, effects.difference, effects.regions, _DIFFERENCE_LABEL)
         matrix.set_title("A  Change of every edge")
         draw_motion_histogram(motion, effects.motion, effects.groups, effects.column)
-        motion.set_title("B  Who moved")
+        motion.set_title("B  Distribution of motion")
         _draw_totals(totals, effects)
         _draw_qcsc(qcsc, effects)
     return figure
@@ -63,12 +63,12 @@ def _draw_qcsc(axes: Axes, effects: MotionEffects) -> None:
     qcsc = effects.qcsc
     axes.set_title(f"D  QC–SC: median |r| = {qcsc.median_absolute:.2f}")
     axes.set_ylabel("r with motion")
-    told = ~np.isnan(qcsc.correlations)
-    if qcsc.lengths is None or not (told & (qcsc.lengths > 0)).any():
-        axes.hist(qcsc.correlations[told], bins=40, color=MAIN)
+    varying = ~np.isnan(qcsc.correlations)
+    if qcsc.lengths is None or not (varying & (qcsc.lengths > 0)).any():
+        axes.hist(qcsc.correlations[varying], bins=40, color=MAIN)
         axes.set(xlabel="r with motion", ylabel="edges")
         return
-    known = told & (qcsc.lengths > 0)
+    known = varying & (qcsc.lengths > 0)
     lengths, correlations = qcsc.lengths[known], qcsc.correlations[known]
     axes.scatter(lengths, correlations, s=4, color=MAIN, alpha=0.25, linewidths=0, rasterized=True)
     axes.axhline(0, color=GREY, linewidth=0.8)

@@ -1,10 +1,11 @@
-"""Who moved, and where the groups of small and large motion begin."""
+"""Distribution of motion, with the groups of small and large motion."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.validation import as_floats
 from stillome.exceptions import InputError
@@ -15,7 +16,7 @@ from stillome.plot.style import LARGE_MOTION, SMALL_MOTION, house_style
 def plot_motion_histogram(
     motion: ArrayLike, groups: MotionGroups, *, measure: str = "rms_mm"
 ) -> Figure:
-    """Draw how much the subjects moved, with the two groups and their cut-offs.
+    """Draw the distribution of motion, with the two groups and their cut-offs.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def plot_motion_histogram(
     return figure
 
 
-def check_motion(motion: ArrayLike, n_subjects: int | None = None) -> NDArray[np.float64]:
+def check_motion(motion: ArrayLike, n_subjects: int | None = None) -> Floats:
     """Return one value per subject as (n,) floats; NaN is unknown.
 
     Examples
@@ -69,9 +70,7 @@ def check_motion(motion: ArrayLike, n_subjects: int | None = None) -> NDArray[np
     return values
 
 
-def draw_motion_histogram(
-    axes: Axes, motion: NDArray[np.float64], groups: MotionGroups, measure: str
-) -> None:
+def draw_motion_histogram(axes: Axes, motion: Floats, groups: MotionGroups, measure: str) -> None:
     """Draw the histogram into axes; see `plot_motion_histogram`."""
     known = motion[~np.isnan(motion)]
     bins = np.histogram_bin_edges(known, bins=40).tolist()

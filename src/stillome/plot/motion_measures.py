@@ -1,4 +1,4 @@
-"""How the measures of motion, and the slices lost to it, go together."""
+"""Correlations of motion measures and of slices lost to motion."""
 
 import numpy as np
 import pandas as pd
@@ -116,7 +116,7 @@ def _draw_numbers(axes: Axes, table: pd.DataFrame, correlations: Floats) -> None
 
 
 def _tint(correlation: float) -> str:
-    # Four fifths of the scale, so that the number can be read on it.
+    # Four fifths of the colour scale, so that the number stays legible.
     value = 0.0 if np.isnan(correlation) else correlation
     return to_hex(DIFFERENCE(0.5 + 0.4 * value))
 

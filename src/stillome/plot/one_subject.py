@@ -1,4 +1,4 @@
-"""One subject before and after: both matrices, what changed, and every edge against itself."""
+"""One subject before and after adjustment: both matrices, their difference, every edge."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def plot_subject(
     regions : pandas.DataFrame, optional
         One row per region; ordered by ``hemisphere`` and ``lobe`` where these are known.
     name : str, default=""
-        Written above: the subject, its motion.
+        Title of the figure: the subject, its motion.
     measure : str, default="fibres"
         What an edge counts.
 
@@ -83,7 +83,7 @@ def plot_subject(
 def _count_norm(before: Floats, after: Floats) -> SymLogNorm:
     edges = matrices_to_edges(np.stack([before, after]), check=False)
     largest = float(edges.max()) if edges.max() > 0 else 1.0
-    # Linear below one fibre (or a thousandth of the largest), so that zero has its place.
+    # Linear below one fibre (or a thousandth of the largest), so that zero can be drawn.
     return SymLogNorm(linthresh=min(1.0, largest / 1000), vmin=0, vmax=largest, base=10)
 
 

@@ -8,32 +8,33 @@ from stillome.plot.style import GREY, INK
 
 
 class Look(NamedTuple):
-    """How a method is drawn: a colour, and a marker that tells it apart in grey."""
+    """How a method is drawn: a colour, and a marker that distinguishes it in grey."""
 
     colour: str
     marker: str
 
 
-# Okabe and Ito; light and dark take turns.
+# Okabe and Ito, light and dark in turn; purple is darker than all of them.
 _LOOKS = {
     "raw": Look(GREY, "o"),
     "inv-fa": Look("#0072b2", "D"),
+    "inv-vae": Look("#6a3d9a", "h"),
     "gate": Look("#e69f00", "s"),
     "combat": Look("#009e73", "^"),
     "sog": Look("#cc79a7", "v"),
     "pca-regression": Look("#56b4e9", "P"),
     "edgewise": Look("#d55e00", "X"),
 }
-_OTHERS = (Look(INK, "<"), Look("#a3c900", ">"), Look("#6a3d9a", "h"), Look("#a6761d", "p"))
+_OTHERS = (Look(INK, "<"), Look("#a3c900", ">"), Look("#a6761d", "p"))
 
 
 def order_methods(names: Iterable[str]) -> list[str]:
-    """Put methods into the order of every figure: raw, those of the house, then the others.
+    """Put methods into the order of every figure: raw, those of `METHODS`, then the others.
 
     Examples
     --------
-    >>> order_methods(["mine", "gate", "raw", "inv-fa", "gate"])
-    ['raw', 'inv-fa', 'gate', 'mine']
+    >>> order_methods(["mine", "gate", "raw", "inv-vae", "inv-fa", "gate"])
+    ['raw', 'inv-fa', 'inv-vae', 'gate', 'mine']
     """
     given = list(dict.fromkeys(names))
     known = [name for name in ("raw", *METHODS) if name in given]
@@ -41,7 +42,7 @@ def order_methods(names: Iterable[str]) -> list[str]:
 
 
 def method_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Give each method its look, in the order of `order_methods`.
+    """Return the look of each method, in the order of `order_methods`.
 
     Examples
     --------

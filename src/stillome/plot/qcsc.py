@@ -1,4 +1,4 @@
-"""QC–SC against fibre length, side by side: whether long edges still go with motion."""
+"""QC–SC against fibre length, one panel per set of connectomes."""
 
 from collections.abc import Mapping
 
@@ -23,8 +23,8 @@ def plot_qcsc(records: Mapping[str, QCSC]) -> Figure:
     ----------
     records : mapping of str to QCSC
         By title ("raw", "inv-fa"), in the order of the panels; see `qcsc_correlations`. Where
-        fibre lengths are unknown, a panel shows how the correlations are spread instead. Edges
-        that are the same in everybody have no correlation and are left out.
+        fibre lengths are unknown, a panel shows a histogram of the correlations instead. Edges
+        that do not vary have no correlation and are left out.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _draw_spread(axes: Axes, record: QCSC) -> None:
 
 
 def _write_figures(axes: Axes, record: QCSC) -> None:
-    """Say under the panel how many edges go with motion, and how this goes with length."""
+    """Write under the panel the share of significant edges and the dependence on length."""
     texts = [axes.get_xlabel()]
     if not np.isnan(record.share_significant):
         texts.append(f"{100 * record.share_significant:.0f} % of edges significant (FDR 5 %)")

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.validation import as_floats, check_table
 from stillome.exceptions import InputError
 from stillome.plot.labels import spread
@@ -76,7 +77,7 @@ def check_regions(regions: pd.DataFrame | None, n_regions: int) -> pd.DataFrame:
     return regions
 
 
-def check_matrix(matrix: ArrayLike, name: str) -> NDArray[np.float64]:
+def check_matrix(matrix: ArrayLike, name: str) -> Floats:
     """Return one value per pair of regions or subjects as (V, V) floats.
 
     Examples
@@ -146,7 +147,7 @@ def lobe_groups(regions: pd.DataFrame) -> NDArray[np.object_]:
 
 
 def lobe_colours(regions: pd.DataFrame) -> dict[str, str]:
-    """Return the colour of each lobe that occurs, in the order of the house.
+    """Return the colour of each lobe that occurs, known lobes first.
 
     Examples
     --------

@@ -17,7 +17,7 @@ SMALL_MOTION = "#56b4e9"
 LARGE_MOTION = "#d55e00"
 MAIN = "#0072b2"
 
-# Loss runs into the dark, gain stays light: in grey the two ends are still told apart.
+# Losses are dark and gains are light, so that both ends differ in grey too.
 DIFFERENCE = LinearSegmentedColormap.from_list(
     "stillome_difference",
     ["#08244a", "#1b5a9c", "#74afdb", "#ffffff", "#fdd49e", "#f7a54a", "#e67e14"],

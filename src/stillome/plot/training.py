@@ -1,4 +1,4 @@
-"""How training went, and whether the latent is used: an empty one looks invariant."""
+"""Training history, and information in the latent: a collapsed latent looks invariant."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from stillome.plot.style import GREY, INK, LARGE_MOTION, MAIN, house_style
 
 _NEEDED = ("epoch", "training_loss", "training_kl", "training_active_units")
 _COLLAPSED = "#f3d3bd"
-# Beyond this ratio a linear axis shows the largest value and nothing else.
+# Beyond this ratio of values the axis is logarithmic.
 _LOG_RATIO = 50.0
 
 
@@ -54,7 +54,7 @@ def plot_training(history: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
         Up to six panels. A dotted line marks the epoch whose weights were kept; epochs in which
-        z told less than one nat, or no unit was active, are shaded.
+        KL was below one nat, or no unit was active, are shaded (posterior collapse).
 
     Examples
     --------
@@ -67,12 +67,12 @@ def plot_training(history: pd.DataFrame) -> Figure:
     ...     }
     ... )
     >>> plot_training(table).get_suptitle()
-    'The latent has collapsed: in epoch 2, which was kept, it says nothing'
+    'The latent has collapsed: in epoch 2, which was kept, z holds no information'
     """
     check_columns(history, "history", _NEEDED, "the history_ of a trained model")
     collapsed = _collapsed(history)
     best = _best(history)
-    panels = [panel for panel in _PANELS if _told(history, panel.term)]
+    panels = [panel for panel in _PANELS if _drawn(history, panel.term)]
     n_columns = min(3, len(panels))
     n_rows = -(-len(panels) // n_columns)
     with house_style():
@@ -93,19 +93,19 @@ def plot_training(history: pd.DataFrame) -> Figure:
 
 
 def plot_latent_units(kl_per_unit: ArrayLike, active_units: int) -> Figure:
-    """Draw how much each latent unit tells about a subject, most first.
+    """Draw the information of each latent unit on a subject (KL), largest first.
 
     Parameters
     ----------
     kl_per_unit : array-like of shape (K,)
         Mean KL to the prior of each unit, in nats: `LatentDiagnostics.kl_per_dimension`.
     active_units : int
-        Units that differ between subjects.
+        Number of units that differ between subjects.
 
     Returns
     -------
     matplotlib.figure.Figure
-        6 × 2.8 inches; the title says so where the latent has collapsed.
+        6 × 2.8 inches; the title begins with "Collapsed" where the latent has.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def plot_latent_units(kl_per_unit: ArrayLike, active_units: int) -> Figure:
     return figure
 
 
-def _told(history: pd.DataFrame, term: str) -> bool:
+def _drawn(history: pd.DataFrame, term: str) -> bool:
     column = f"training_{term}"
     if column not in history:
         return False
@@ -149,7 +149,7 @@ def _collapsed(history: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _best(history: pd.DataFrame) -> int:
-    """Return the row whose weights were kept: the least loss of those set aside, if any were."""
+    """Return the row whose weights were kept: the least validation loss, or training loss."""
     watched = "validation_loss" if "validation_loss" in history else "training_loss"
     values = history[watched].to_numpy(dtype=float)
     return int(np.nanargmin(values)) if np.isfinite(values).any() else len(values) - 1
@@ -158,7 +158,7 @@ def _best(history: pd.DataFrame) -> int:
 def _verdict(history: pd.DataFrame, collapsed: NDArray[np.bool_], best: int) -> str:
     epoch = f"{history['epoch'].iloc[best]:g}"
     if collapsed[best]:
-        return f"The latent has collapsed: in epoch {epoch}, which was kept, it says nothing"
+        return f"The latent has collapsed: in epoch {epoch}, which was kept, z holds no information"
     units = f"{history['training_active_units'].iloc[best]:g}"
     return f"Kept: epoch {epoch}, with {units} active units; the latent has not collapsed"
 

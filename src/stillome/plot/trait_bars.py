@@ -1,4 +1,4 @@
-"""How well each method predicts traits, over the folds of a comparison."""
+"""Trait prediction of each method over the folds of a comparison."""
 
 import textwrap
 
@@ -55,7 +55,7 @@ def plot_trait_prediction(summary: pd.DataFrame) -> Figure:
         for axes in grid.flat[len(traits) :]:
             axes.set_visible(False)
         for column in range(n_columns):
-            # Above an empty place at the end of the grid, the panel before it has the numbers.
+            # Above an empty place at the end of the grid, the panel keeps its tick labels.
             last = grid[(len(traits) - 1 - column) // n_columns, column]
             last.tick_params(axis="x", labelbottom=True)
         figure.supxlabel(

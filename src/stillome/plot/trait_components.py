@@ -1,4 +1,4 @@
-"""Whether those with the lowest and the highest scores of a trait lie apart in a latent space."""
+"""Low and high scorers of a trait in the first components of a latent space."""
 
 import itertools
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def plot_trait_components(
 ) -> Figure:
     """Draw the first three components of latents for the subjects at both ends of a trait.
 
-    Three plane views read better on paper than one cloud in space, and hide nothing.
+    Three plane views show all points; a view in space would hide some.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plot_trait_components(
         NaN is missing; such subjects are left out of both groups.
     trait_name : str, default="trait"
     n_extremes : int, default=100
-        Subjects in each group; less where fewer than twice as many have the trait.
+        Subjects in each group; at most half of those who have the trait.
 
     Returns
     -------
