@@ -42,3 +42,14 @@ def test_dummies_that_add_up_to_one_and_a_constant_column_do_no_harm():
     left = residualised(values, dummies)
     for number in range(3):
         assert_allclose(left[site == number].mean(axis=0), 0, atol=1e-12)
+
+
+def test_what_covariates_explain_beside_the_predictors_is_kept():
+    rng = np.random.default_rng(1)
+    age = rng.standard_normal((500, 1))
+    motion = 0.8 * age + 0.6 * rng.standard_normal((500, 1))
+    values = 3 * age - 2 * motion
+    fitted = least_squares(values, motion, age)
+    assert_allclose(fitted.coefficients, [[-2.0]])
+    left = fitted.residuals(values, motion)
+    assert_allclose(left - left.mean(), 3 * (age - age.mean()), atol=1e-9)

@@ -1,8 +1,4 @@
-"""Ordinary least squares of many columns on a few, and what it leaves: the residuals.
-
-The only place of the house that residualises: traits on motion, features on covariates, edges on
-confounds.
-"""
+"""Ordinary least squares of many columns on a few predictors, and its residuals."""
 
 from dataclasses import dataclass
 
@@ -38,10 +34,17 @@ class LeastSquares:
         return np.asarray(values - self.predict(on))
 
 
-def least_squares(values: Floats, on: Floats) -> LeastSquares:
-    """Regress each column of `values` (n, E) on `on` (n, C) and an intercept.
+def least_squares(values: Floats, on: Floats, beside: Floats | None = None) -> LeastSquares:
+    """Regress each column of `values` on `on` and an intercept.
 
-    Collinear predictors (all dummies of a factor) share their effect.
+    Parameters
+    ----------
+    values : array of shape (n, E)
+    on : array of shape (n, C)
+        Collinear predictors (all dummies of a factor) share their effect.
+    beside : array of shape (n, Q), optional
+        Covariates to keep: regressors whose own effect is not part of the prediction, so that it
+        stays in the residuals.
 
     Examples
     --------
@@ -49,14 +52,17 @@ def least_squares(values: Floats, on: Floats) -> LeastSquares:
     >>> least_squares(5 - 2 * motion, motion).predict(np.array([[3.0]])).round(6)
     array([[-1.]])
     """
-    center, intercepts = on.mean(axis=0), values.mean(axis=0)
+    n_predictors = on.shape[1]
+    design = on if beside is None else np.column_stack([on, beside])
+    center, intercepts = design.mean(axis=0), values.mean(axis=0)
     # Millimetres and radians differ by orders of magnitude; the cut-off for collinearity inside
     # lstsq must not depend on the units.
-    spread = on.std(axis=0)
+    spread = design.std(axis=0)
     spread[spread == 0] = 1.0
-    coefficients = np.linalg.lstsq((on - center) / spread, values - intercepts, rcond=None)[0]
+    fitted = np.linalg.lstsq((design - center) / spread, values - intercepts, rcond=None)[0]
     # In one layout, so that a model that was saved answers with the same bits.
-    return LeastSquares(center, intercepts, np.ascontiguousarray(coefficients / spread[:, None]))
+    coefficients = np.ascontiguousarray((fitted / spread[:, None])[:n_predictors])
+    return LeastSquares(center[:n_predictors].copy(), intercepts, coefficients)
 
 
 def residualised(values: Floats, on: Floats) -> Floats:

@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
-from stillome.cohort.residuals import least_squares
 from stillome.evaluate.compare.comparison_data import Study
 from stillome.evaluate.prediction.folds import Fold, inner_split, make_folds
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
+from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.registry import make_method
 
 INNER_SHARE = 0.1
@@ -28,15 +27,17 @@ class FoldFit(NamedTuple):
     """A method fitted to one training part, with its predictions of the test part."""
 
     model: ConnectomeMethod
-    observed: Floats  # (n_test, T), residualised on motion
-    predicted: Floats  # (n_test, T)
+    observed: NDArray[np.float64]  # (n_test, T), residualised on motion
+    predicted: NDArray[np.float64]  # (n_test, T)
 
     def correlations(self) -> list[float]:
         """Return Pearson's r of every trait."""
         return [pearson_r(o, p) for o, p in zip(self.observed.T, self.predicted.T, strict=True)]
 
 
-def residualised_traits(traits: Floats, confounds: Floats, train: NDArray[np.intp]) -> Floats:
+def residualised_traits(
+    traits: NDArray[np.float64], confounds: NDArray[np.float64], train: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """Residualise each trait on the confounds, with a regression fitted to the training subjects.
 
     Parameters
@@ -45,7 +46,7 @@ def residualised_traits(traits: Floats, confounds: Floats, train: NDArray[np.int
         NaN is missing.
     confounds : array of shape (n, C)
     train : array of positions
-        The regression is fitted to these subjects and applied to all.
+        Only these subjects are learned from; the regression is applied to everybody.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def residualised_traits(traits: Floats, confounds: Floats, train: NDArray[np.int
         learn = train[known[train]]
         if len(learn) < confounds.shape[1] + 2:
             continue
-        regression = least_squares(values[learn, None], confounds[learn])
+        regression = ConfoundRegression.fit(confounds[learn], values[learn, None])
         left = regression.residuals(values[:, None], confounds)[:, 0]
         explained = left[learn].std() <= 1e-9 * values[learn].std()
         residuals[known, column] = 0.0 if explained else left[known]
@@ -75,14 +76,14 @@ def residualised_traits(traits: Floats, confounds: Floats, train: NDArray[np.int
 def fit_fold(
     method: ConnectomeMethod,
     X: NDArray[Any],
-    traits: Floats,
-    confounds: Floats,
+    traits: NDArray[np.float64],
+    confounds: NDArray[np.float64],
     train: NDArray[np.intp],
     test: NDArray[np.intp],
 ) -> FoldFit:
     """Fit a clone of `method` to the training part, once for all traits, and predict the rest."""
     residuals = residualised_traits(traits, confounds, train)
-    # A trait that is constant or missing in the training part cannot be predicted.
+    # A trait that does not vary, or is not known, in the training part cannot be learned.
     learnable = np.array([len(np.unique(t[~np.isnan(t)])) > 1 for t in residuals[train].T])
     y = residuals[train][:, learnable] if learnable.any() else None
     model = clone(method).fit(X[train], y, confounds=confounds[train])
