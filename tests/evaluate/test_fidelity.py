@@ -102,9 +102,9 @@ def test_the_sentence_begins_with_the_truth_where_it_is_known(simulated):
     X, motion = simulated.X, simulated.confounds
     report = fidelity_report(X, X, X, motion=motion)
     assert str(report).startswith(
-        "Adjusted connectomes match the motion-free ones by R² 1.000; what sets a person apart "
-        "correlates at 1.000; 100.0% of subjects are nearest to themselves. Edge means agree with "
-        "raw connectomes at small motion by R² "
+        "Adjusted connectomes match the motion-free ones by R² 1.000; individual deviations "
+        "correlate at 1.000; 100.0% of subjects are identified. Edge means agree with raw "
+        "connectomes at small motion by R² "
     )
 
 

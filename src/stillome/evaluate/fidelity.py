@@ -62,7 +62,7 @@ class FidelityReport:
     n_small_motion: int
 
     def sentence(self) -> str:
-        """Say in plain words what was kept."""
+        """Summarise in a sentence what was kept."""
         raw = "raw connectomes" + (" at small motion" if self.n_small_motion else "")
         kept = (
             f"Edge means agree with {raw} by R² {self.edge_means_r2:.2f}, variances by "
@@ -75,9 +75,9 @@ class FidelityReport:
         if np.isnan(self.r2):
             return kept
         return (
-            f"Adjusted connectomes match the motion-free ones by R² {self.r2:.3f}; what sets a "
-            f"person apart correlates at {self.subject_correlation:.3f}; "
-            f"{self.identification:.1%} of subjects are nearest to themselves. {kept}"
+            f"Adjusted connectomes match the motion-free ones by R² {self.r2:.3f}; individual "
+            f"deviations correlate at {self.subject_correlation:.3f}; "
+            f"{self.identification:.1%} of subjects are identified. {kept}"
         )
 
     def __str__(self) -> str:
