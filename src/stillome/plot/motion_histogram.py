@@ -44,7 +44,7 @@ def plot_motion_histogram(
         figure = Figure(figsize=(6, 3.2))
         axes = figure.subplots()
         draw_motion_histogram(axes, values, groups, measure)
-        axes.set_title("Who moved")
+        axes.set_title("Distribution of motion")
     return figure
 
 
