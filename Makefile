@@ -40,8 +40,8 @@ $(BARE): pyproject.toml constraints.txt | $(BIN)/python
 
 $(FULL): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing every extra and the tools of the tests into $(VENV): about 2 GB with the CPU"
-	@echo "build of torch. Where pip finds only the CUDA build it is 7 GB; docs/install.md says how"
-	@echo "to have the CPU build instead."
+	@echo "build of torch. Where pip finds only the CUDA build it is over 6 GB; docs/install.md"
+	@echo "says how to have the CPU build instead."
 	$(PIP) -e ".[all,dev]"
 	@touch $(BARE) $(FULL)
 
