@@ -2,30 +2,48 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+BARE   := $(VENV)/.bare
+FULL   := $(VENV)/.full
+PIP     = $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)
 
-.PHONY: demo test browser clean
+.PHONY: demo test smoke browser clean
 
-demo: $(STAMP)
+demo: $(BARE)
 	$(BIN)/stillome demo --out stillome-demo --overwrite
 
-test: $(STAMP)
+test: $(FULL)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal
 
+# The wheel, as users install it: in an empty environment, outside the source tree.
+smoke:
+	PYTHON="$(PYTHON)" .ci/smoke
+
 # Debian's Chromium and its driver, for the tests of the report; nothing is done where they are.
 browser:
 	{ command -v chromium && command -v chromedriver; } >/dev/null \
 	  || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq chromium chromium-driver; }
 
-$(STAMP): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[combat,cluster,zarr,dev]"
-	touch $(STAMP)
+$(BIN)/python:
+	@echo "Making a Python environment in $(VENV)"
+	$(PYTHON) -m venv $(VENV)
+
+# pip is not told to be quiet: its progress shows that something happens.
+$(BARE): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing stillome and what it needs into $(VENV): about 550 MB, a minute or two"
+	$(PIP) -e .
+	@touch $(BARE)
+
+$(FULL): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing every extra and the tools of the tests into $(VENV): about 2 GB with the CPU"
+	@echo "build of torch. Where pip finds only the CUDA build it is over 6 GB; docs/install.md"
+	@echo "says how to have the CPU build instead."
+	$(PIP) -e ".[all,dev]"
+	@touch $(BARE) $(FULL)
 
 clean:
 	rm -rf $(VENV) stillome-demo stillome-demo-input

@@ -1,16 +1,21 @@
 """The rules of the house are enforced, not only described."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 HOUSE = Path(__file__).parents[1]
+PACKAGE = HOUSE / "src" / "stillome"
+LONGEST_FILE, USUAL_FILE, USUAL_SHARE = 350, 300, 0.95  # lines, lines, share of the files
 BIN = Path(sys.executable).parent
 
 
@@ -89,6 +94,48 @@ def test_print_outside_the_command_line_is_caught():
         assert result.returncode == expected, result.stdout + result.stderr
 
 
+def test_a_file_name_means_one_thing_in_the_house():
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_files_are_short():
+    lines = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert {str(path): n for path, n in lines.items() if n > LONGEST_FILE} == {}
+    assert sum(n < USUAL_FILE for n in lines.values()) >= USUAL_SHARE * len(lines)
+
+
+def options_in_messages(code):
+    """Return the options of the command line that the errors and warnings of some code name."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        is_warning = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("warn")
+        if is_warning or isinstance(node, ast.Raise):
+            texts = (part.value for part in ast.walk(node) if isinstance(part, ast.Constant))
+            texts = (text for text in texts if isinstance(text, str))
+            found += [
+                option for text in texts for option in re.findall(r"(?<!\S)--[a-z][-\w]*", text)
+            ]
+    return found
+
+
+def test_options_in_messages_are_found():
+    broken = 'raise InputError(f"{path}: no column {name!r}; " "choose with --confound.")'
+    assert options_in_messages(broken) == ["--confound"]
+    assert options_in_messages('warnings.warn("Use --jobs 1.", stacklevel=2)') == ["--jobs"]
+    assert options_in_messages('words = ["--jobs"]; raise InputError("Give jobs=1 -- or 2.")') == []
+
+
+def test_messages_of_the_library_speak_of_parameters_and_not_of_options():
+    library = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
+    found = {
+        str(path): options
+        for path in library
+        if path.parts[0] != "cli" and (options := options_in_messages((PACKAGE / path).read_text()))
+    }
+    assert found == {}
+
+
 def test_the_readme_commands_are_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z]+):", (HOUSE / "Makefile").read_text(), flags=re.M))
     told = set(re.findall(r"\bmake ([a-z]+)", (HOUSE / "README.md").read_text()))
@@ -113,7 +160,8 @@ def test_continuous_integration_runs_the_command_of_the_readme():
     script = HOUSE / ".ci" / "run"
     assert os.access(script, os.X_OK)
     lines = script.read_text().splitlines()
-    assert "make test" in lines and "set -euo pipefail" in lines
+    assert {"make test", "make smoke", "set -euo pipefail"} <= set(lines)
+    assert os.access(HOUSE / ".ci" / "smoke", os.X_OK)
 
 
 def test_everything_the_package_needs_is_pinned():
@@ -123,7 +171,30 @@ def test_everything_the_package_needs_is_pinned():
     project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]
     names = {re.match(r"[\w-]+", need)[0].lower() for group in groups for need in group}
-    assert names <= pinned
+    assert names - {"stillome"} <= pinned
+
+
+def test_a_bare_install_brings_nothing_that_only_some_methods_need():
+    project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = {re.match(r"[\w-]+", need)[0] for need in project["dependencies"]}
+    assert not needed & {"torch", "nilearn", "pycirclize", "combatlearn", "dask", "zarr"}
+    assert extras["vae"][0].startswith("torch")
+    told = set(re.findall(r"stillome\[(\w+)\]", (HOUSE / "docs" / "install.md").read_text()))
+    assert told == set(extras) - {"dev"}
+    assert extras["all"] == [
+        f"stillome[{','.join(name for name in extras if name not in ('all', 'dev'))}]"
+    ]
+
+
+def test_the_version_is_the_same_everywhere():
+    told = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["version"]
+    citation = (HOUSE / "CITATION.cff").read_text()
+    assert re.findall(r"^version: (.+)$", citation, flags=re.M) == [told]
+    changes = re.findall(r"^## \[(.+?)\]", (HOUSE / "CHANGELOG.md").read_text(), flags=re.M)
+    assert changes[0] in ("Unreleased", told)
+    assert all(release == told for release in changes[1:2])
+    assert version("stillome") == told
 
 
 def test_the_package_says_it_is_typed_and_how_to_cite_it():

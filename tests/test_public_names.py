@@ -7,7 +7,7 @@ import pytest
 
 import stillome
 
-SLOW = ("numpy", "pandas", "scipy", "sklearn", "torch", "matplotlib")
+SLOW = ("numpy", "pandas", "scipy", "sklearn", "torch", "matplotlib", "h5py", "nibabel", "jinja2")
 
 
 def loaded_after(code):
@@ -40,6 +40,16 @@ def test_a_name_that_is_not_there_is_an_ordinary_mistake():
 
 
 def test_the_help_waits_for_no_library():
-    code = "from stillome.cli import main\nfor v in ['run', 'fit']: main([v, '--help'])"
+    code = (
+        "from stillome.cli import main\n"
+        "from stillome.cli.app import VERBS\n"
+        "main(['--help'])\n"
+        "for verb in VERBS: main([verb.__name__, '--help'])"
+    )
     assert loaded_after(code) == set()
     assert "numpy" in loaded_after("from stillome import Cohort")
+
+
+def test_the_default_method_loads_only_what_it_needs():
+    code = "from stillome import InvFA, METHODS\nlist(METHODS)"
+    assert loaded_after(code) == {"numpy", "pandas", "scipy", "sklearn"}

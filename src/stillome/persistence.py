@@ -39,8 +39,8 @@ def written_aside(
         Whether something that already stands there may be replaced.
     marker : str, optional
         For folders: the file by which an earlier result is recognised (``cohort.json``). A folder
-        that is neither empty nor holds it is never replaced, whatever `overwrite` says: it is
-        the user's home or data.
+        that is neither empty nor holds it is never replaced, whatever `overwrite` is: it holds
+        other data of the user.
 
     Yields
     ------
@@ -99,7 +99,9 @@ def check_replaceable(
         if not target.exists():
             return
         if not overwrite:
-            raise FileError(f"{target} exists already. Choose another name or allow overwriting.")
+            raise FileError(
+                f"{target} exists already. Choose another name, or pass overwrite=True."
+            )
         if marker is not None and target.is_file():
             raise FileError(f"{target} is a file; results need a folder. Choose another name.")
         earlier = target.is_file() or (marker is not None and (target / marker).is_file())
@@ -109,15 +111,15 @@ def check_replaceable(
                 "Choose another name."
             )
     except (OSError, ValueError) as error:
-        raise FileError(f"{target}: cannot be looked at ({error}).") from error
+        raise FileError(f"{target}: cannot be read ({error}).") from error
 
 
 def _swap(aside: Path, target: Path, holder: Path) -> None:
     if not target.is_dir():
         aside.replace(target)
         return
-    # A folder cannot be renamed over another one: the old one steps aside first, and comes back
-    # if the new one cannot take its place.
+    # A folder cannot be renamed over another one: the old one is renamed first, and renamed back
+    # if the new one cannot be put in its place.
     old = holder / f"{target.name}.old"
     target.rename(old)
     try:
@@ -163,7 +165,7 @@ def read_array(path: str | os.PathLike[str], *, memory_map: bool = False) -> NDA
             return np.lib.format.open_memmap(path, mode="r")
         with path.open("rb") as file:
             return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-    # What NumPy raises for a damaged header depends on which byte was hit.
+    # What NumPy raises for a damaged header depends on which byte is damaged.
     except (
         OSError,
         ValueError,

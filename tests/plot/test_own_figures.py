@@ -2,6 +2,7 @@
 
 import itertools
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from stillome.evaluate.motion_effects import QCSC
 from stillome.exceptions import InputError
 from stillome.methods.inv_fa.frontier import smallest_passing
 from stillome.plot import (
+    plot_changed_edges,
     plot_frontier,
     plot_glass_brain,
     plot_latent_units,
@@ -301,6 +303,35 @@ def test_regions_without_a_place_are_left_out_and_said_to_be():
     matrix[4, 5] = matrix[5, 4] = 9
     title = plot_glass_brain(matrix, regions).get_suptitle()
     assert title == "The edge that changed most (2 regions without a place left out)"
+
+
+def test_a_millimetre_is_equally_long_in_all_views_of_the_brain():
+    figure = plot_glass_brain(change(), REGIONS)
+    figure.draw_without_rendering()
+    views = {axes.get_label(): axes for axes in figure.axes[:3]}
+    assert list(views) == ["sagittal", "coronal", "axial"]
+    scales = [axes.bbox.width / np.ptp(axes.get_xlim()) for axes in views.values()]
+    np.testing.assert_allclose(scales, scales[0])
+    assert [text.get_text() for text in views["sagittal"].texts] == ["P", "A"]
+    assert [text.get_text() for text in views["axial"].texts] == ["L", "R"]
+
+
+def test_the_outline_encloses_the_regions_and_is_drawn_for_mni_coordinates_only():
+    outlines = plot_glass_brain(change(), REGIONS).axes[2].patches
+    around = outlines[0].get_path()
+    inside = around.contains_points(REGIONS[["x", "y"]].to_numpy(dtype=float))
+    assert inside.all()
+    voxels = REGIONS.assign(x=REGIONS["x"] + 128, y=REGIONS["y"] + 128, z=REGIONS["z"] + 128)
+    without = plot_glass_brain(change(), voxels)
+    assert not any(len(axes.patches) for axes in without.axes[:3])
+    assert [len(lines) for lines in brain_lines(without)[:3]] == [50, 50, 50]
+
+
+def test_figures_leave_the_settings_of_matplotlib_alone():
+    before = dict(matplotlib.rcParams)
+    plot_changed_edges(change(), REGIONS)
+    plot_glass_brain(change(), REGIONS)
+    assert dict(matplotlib.rcParams) == before
 
 
 def test_a_brain_without_change_is_drawn_empty():

@@ -14,9 +14,9 @@ from stillome.simulate import simulate_communities
 from stillome.studies import (
     applied,
     motion_adjustment,
-    motion_effects,
     outliers,
     real_data,
+    section2,
     section4,
     study,
 )
@@ -166,16 +166,16 @@ def test_hcp_is_adjusted_for_head_motion(hcp, tmp_path):
     assert any("not trained to convergence" in note for note in outcome.notes)
     assert len(outcome.inputs) == 2
     measured = outcome.numbers["figure4_hcp_measures"].set_index("method")
-    assert list(measured.index) == [applied.OBSERVED, study.AS_PUBLISHED, study.GATE, study.OURS]
+    assert list(measured.index) == [applied.OBSERVED, study.AS_PUBLISHED, study.GATE, study.INV_FA]
     assert measured.loc[applied.OBSERVED, ["difference_rms_mm", "fidelity"]].tolist() == [1, 1]
     assert set(outcome.figures) < set(outcome.numbers)
-    assert {"figure4_hcp_components_rms_mm", "figure5_hcp_circle_ours"} <= set(outcome.figures)
+    assert {"figure4_hcp_components_rms_mm", "figure5_hcp_circle_inv_fa"} <= set(outcome.figures)
     assert outcome.claims[-1].claim == "The adjusted connectome is still that person's connectome."
 
 
 def test_abcd_shows_what_motion_does(tmp_path):
     write_abcd(tmp_path / "abcd", 5)
-    outcome = motion_effects.run(study.Options(quick=True, data=tmp_path / "abcd"))
+    outcome = section2.run(study.Options(quick=True, data=tmp_path / "abcd"))
     measured = outcome.numbers["measures"].set_index("measure")
     assert measured.loc["fd_mm", "fibres_lost"] > 0.3
     assert measured.loc["rotation_rad", "fibres_lost_low"] < 0
@@ -238,10 +238,10 @@ def test_section_4_judges_the_person_and_not_only_the_picture():
     outcome = section4.run(Tiny(quick=True))
     measured = outcome.numbers["measures"].set_index("method")
     assert measured.loc[applied.TRUTH, "fidelity"] == 1
-    assert measured.loc[study.OURS, "fidelity"] > 0.5 > measured.loc[study.GATE, "fidelity"]
+    assert measured.loc[study.INV_FA, "fidelity"] > 0.5 > measured.loc[study.GATE, "fidelity"]
     assert not measured.loc[study.AS_PUBLISHED, "leakage_z_passes"]
     assert [claim.section[:9] for claim in outcome.claims] == ["Section 4"] * 4
-    assert outcome.claims[3].verdict == "holds only for ours"
+    assert outcome.claims[3].verdict == "holds only for inv-FA"
 
 
 def test_the_same_network_for_everybody_is_not_praised():
@@ -251,13 +251,13 @@ def test_the_same_network_for_everybody_is_not_praised():
     collapsed = applied.Applied(np.zeros((60, 3)), average, 0.0, 0, 1)
     options = study.Options(quick=True)
     found = applied.measures(
-        {study.OURS: collapsed}, X, simulated.confounds, {"c": groups}, simulated.X_free, options
+        {study.INV_FA: collapsed}, X, simulated.confounds, {"c": groups}, simulated.X_free, options
     )
-    row = found.set_index("method").loc[study.OURS]
+    row = found.set_index("method").loc[study.INV_FA]
     assert row["difference_c"] == pytest.approx(0, abs=1e-12)
     assert row["fidelity"] <= 0
     assert not row["leakage_z_passes"]
-    assert applied.shown(found, study.OURS, "leakage_z") == "empty: the same for everybody"
+    assert applied.shown(found, study.INV_FA, "leakage_z") == "empty: the same for everybody"
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():

@@ -10,7 +10,7 @@ import pytest
 from stillome.exceptions import FileError
 from stillome.studies import breakdown, claims, study, synthetic_release, traits
 
-VERDICTS = {study.HOLDS, study.ONLY_OURS, study.FAILS}
+VERDICTS = {study.HOLDS, study.ONLY_INV_FA, study.FAILS}
 
 
 class Tiny(study.Options):
@@ -53,11 +53,11 @@ def predicted(folder):
 def test_identification_falls_with_motion(broken):
     table = broken.numbers["levels"].set_index(["method", "c"])
     assert (table.xs(0.0, level="c")["identified z"].dropna() <= 1).all()
-    ours = table.loc[study.OURS + ", levels as categories"]
-    assert ours.loc[0.0, "identified z"] == ours.loc[0.0, "identified A*"] == 1
-    assert ours.loc[0.9, "identified z"] >= 0.95
-    assert ours.loc[0.9999, "identified z"] < 0.5
-    assert ours.loc[0.5, "KL ratio"] < 0.5 < ours.loc[0.9999, "KL ratio"]
+    inv_fa = table.loc[study.INV_FA + ", levels as categories"]
+    assert inv_fa.loc[0.0, "identified z"] == inv_fa.loc[0.0, "identified A*"] == 1
+    assert inv_fa.loc[0.9, "identified z"] >= 0.95
+    assert inv_fa.loc[0.9999, "identified z"] < 0.5
+    assert inv_fa.loc[0.5, "KL ratio"] < 0.5 < inv_fa.loc[0.9999, "KL ratio"]
     assert np.isnan(table.loc[("raw", 0.9), "identified z"])
 
 
@@ -77,8 +77,8 @@ def test_every_distance_matrix_is_drawn_and_its_blocks_are_told(broken):
 def test_the_real_half_is_the_best_that_can_be_drawn(released):
     table = released.numbers["measures"]
     means = table.groupby("method")["edge_variances_r2"].mean()
-    assert means.idxmax() == "learned from"
-    assert means[study.OURS] > means[study.AS_PUBLISHED]
+    assert means.idxmax() == "training half"
+    assert means[study.INV_FA] > means[study.AS_PUBLISHED]
     assert table.loc[table["method"] == study.GATE, "motion_slopes_r"].isna().all()
     assert table["nearest_auc"].dropna().between(0, 1).all()
 

@@ -1,22 +1,20 @@
 """`stillome reproduce`: the paper's figures and claims, study by study."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import heading, steps, table
+from stillome.cli.console import Step, heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
-from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EVERYTHING = "all"
+    from stillome.studies.study import Claim, Options
+
 CLAIMS = "CLAIMS.md"
 
 
@@ -31,37 +29,39 @@ def reproduce(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's studies anew, and say which of its claims hold.
+    """Run the paper's studies, and say which of its claims hold.
 
     Each study gets a folder OUT/NAME: figures (PDF and PNG), every number they show (TSV), claims
-    and a manifest; all of them together also CLAIMS.md.
+    and a manifest; all of them together also CLAIMS.md. Most studies fit inv-VAE and GATE, which
+    need torch; motion_effects and outliers do not.
 
     Example: stillome reproduce section4 --quick
     """
-    from stillome.studies import study
+    from stillome.studies.catalogue import EVERYTHING, check_installed, chosen_studies, load_study
 
-    names = chosen_studies(name, study.STUDIES)
+    names = chosen_studies(name)
+    check_installed(names)
     from stillome.persistence import check_replaceable
+    from stillome.studies.study import MANIFEST, Options, manifest_of, write_outcome
 
-    places = [(out / each, study.MANIFEST) for each in names]
+    places: list[tuple[Path, str | None]] = [(out / each, MANIFEST) for each in names]
     places += [(out / CLAIMS, None)] if name == EVERYTHING else []
     # Looked at before hours of fitting, not after.
     for place, marker in places:
         check_replaceable(place, overwrite=overwrite, marker=marker)
     command = _command(name, quick, data, seed)
-    options = study.Options(seed=seed, quick=quick, data=data)
-    claims = {}
+    options = Options(seed=seed, quick=quick, data=data)
+    claims: dict[str, list[Claim]] = {}
     with steps(len(names), quiet=quiet) as step:
         for each in names:
             step(each)
-            told = replace(options, step=lambda what, each=each: step.say(f"{each}: {what}"))
-            run = import_module(f"stillome.studies.{each}").run
-            outcome = study.write_outcome(
-                out / each, each, run, told, command=command, overwrite=overwrite
+            told = _reporting(options, step, each)
+            outcome = write_outcome(
+                out / each, each, load_study(each), told, command=command, overwrite=overwrite
             )
             claims[each] = list(outcome.claims)
     if name == EVERYTHING:
-        _write_page(out / CLAIMS, claims, study.manifest_of(options, command=command), overwrite)
+        _write_page(out / CLAIMS, claims, manifest_of(options, command=command), overwrite)
     if quiet:
         print(out)
         return
@@ -71,19 +71,13 @@ def reproduce(
     print("\n".join(f"  {place}" for place, _ in places))
 
 
-def chosen_studies(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the studies meant by one name, or by ``all``.
+def _reporting(options: "Options", step: Step, study: str) -> "Options":
+    """Return the options of one study, whose steps are shown beside its name."""
 
-    Examples
-    --------
-    >>> chosen_studies("all", ["section4", "traits"])
-    ('section4', 'traits')
-    """
-    if name == EVERYTHING:
-        return tuple(known)
-    if name not in known:
-        raise InputError(f"There is no study {name!r}; choose among {', '.join(known)}, or all.")
-    return (name,)
+    def say(what: str) -> None:
+        step.say(f"{study}: {what}")
+
+    return replace(options, step=say)
 
 
 def _command(name: str, quick: bool, data: Path | None, seed: int) -> str:
@@ -93,16 +87,16 @@ def _command(name: str, quick: bool, data: Path | None, seed: int) -> str:
 
 
 def _write_page(
-    path: Path, claims: dict[str, list[Any]], manifest: dict[str, Any], overwrite: bool
+    path: Path, claims: "dict[str, list[Claim]]", manifest: dict[str, Any], overwrite: bool
 ) -> None:
     from stillome.persistence import written_aside
+    from stillome.studies.claims import claims_page
 
-    page = import_module("stillome.studies.claims").claims_page(claims, manifest)
     with written_aside(path, overwrite=overwrite) as aside:
-        aside.write_text(page, encoding="utf-8")
+        aside.write_text(claims_page(claims, manifest), encoding="utf-8")
 
 
-def _verdicts(claims: dict[str, list[Any]]) -> "pd.DataFrame":
+def _verdicts(claims: "dict[str, list[Claim]]") -> "pd.DataFrame":
     import pandas as pd
 
     rows = [

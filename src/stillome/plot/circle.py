@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError
@@ -25,8 +26,10 @@ from stillome.plot.region_order import (
 )
 from stillome.plot.style import DIFFERENCE, GREY, INK, house_style
 
-_RING = (92.0, 97.0)
+_RING = (92.0, 97.0)  # inner and outer radius of the cells
+_AXES_RADIUS = 105.0
 _LABEL_RADIUS = 104.0
+_BETWEEN_HEMISPHERES, _BETWEEN_LOBES = 6.0, 1.5  # gaps in degrees
 _ALL_NAMES = 90  # more regions than this, and only those with a chord are named
 _GAP_DEGREES = 2.6  # one line of text at the label's radius
 _THINNEST, _THICKEST = 1.2, 5.0
@@ -65,7 +68,7 @@ def plot_changed_edges(
     >>> change = np.zeros((4, 4))
     >>> change[0, 1] = change[1, 0] = -5.0
     >>> figure = plot_changed_edges(change)
-    >>> [patch.get_gid() for patch in figure.axes[0].patches]
+    >>> [patch.get_gid() for patch in figure.axes[0].patches if patch.get_gid()]
     ['region-001–region-002']
     """
     matrix = check_matrix(change, "change")
@@ -76,14 +79,12 @@ def plot_changed_edges(
     values = matrix[rows, columns]
     top = np.argsort(-np.abs(values), kind="stable")[: check_count(n_edges, "n_edges", minimum=1)]
     top = top[values[top] != 0]
-    circle = _Circle(table)
     with house_style():
         figure = Figure(figsize=(8, 8.6))
-        axes = figure.add_subplot(projection="polar")
+        circle = _Circle(table, figure)
         for edge in top[::-1]:  # the largest on top
             circle.join(int(rows[edge]), int(columns[edge]), _look(values[edge], values[top]))
-        circle.circos.plotfig(ax=axes)
-        circle.write_names(axes, {int(region) for region in (*rows[top], *columns[top])})
+        circle.write_names({int(region) for region in (*rows[top], *columns[top])})
         if title:
             figure.suptitle(title, x=0.02, ha="left", fontsize=10, weight="bold")
         _add_legends(figure, values[top], table, label)
@@ -93,66 +94,58 @@ def plot_changed_edges(
 class _Circle:
     """Regions as cells of a ring; right hemisphere clockwise from the top, left against it."""
 
-    def __init__(self, regions: pd.DataFrame) -> None:
-        from pycirclize import Circos  # brings pyplot, which other figures do without
-
+    def __init__(self, regions: pd.DataFrame, figure: Figure) -> None:
         self.regions = regions
         self.names = short_names(regions)
         order = _around(regions)
-        groups = lobe_groups(regions)[order]
-        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-        sizes = np.diff(np.r_[starts, len(groups)])
-        sectors = {f"{i} {groups[start]}": int(sizes[i]) for i, start in enumerate(starts)}
-        sides = [str(groups[start])[:1] for start in starts]
-        # A wide gap where hemispheres meet, a narrow one between lobes.
-        gaps = [6.0 if sides[i] != sides[(i + 1) % len(sides)] else 1.5 for i in range(len(sides))]
-        if len(sectors) == 1:
-            gaps = [0.0]
-        self.circos = Circos(
-            sectors, start=gaps[-1] / 2, end=360 - gaps[-1] / 2, space=gaps[:-1], endspace=False
-        )
-        self.place: dict[int, tuple[str, float]] = {}
+        starts, width = _cells(lobe_groups(regions)[order])
+        self.degrees = np.empty(len(regions))  # of the middle of each region's cell
+        self.degrees[order] = starts + width / 2
+        self.axes = figure.add_subplot(projection="polar")
+        self.axes.set(theta_offset=np.pi / 2, theta_direction=-1)  # clockwise, from the top
+        self.axes.set_axis_off()
         colours = lobe_colours(regions)
-        line = min(0.6, 40 / len(regions))
-        for sector, start, size in zip(self.circos.sectors, starts, sizes, strict=True):
-            track = sector.add_track(_RING)
-            for cell, region in enumerate(order[start : start + size]):
-                lobe = str(regions["lobe"].iloc[region]) if "lobe" in regions else ""
-                track.rect(cell, cell + 1, fc=colours.get(lobe, GREY), ec="white", lw=line)
-                self.place[int(region)] = (sector.name, cell + 0.5)
+        lobes = regions["lobe"].astype(str) if "lobe" in regions else pd.Series("", regions.index)
+        self.axes.bar(
+            np.radians(self.degrees),
+            _RING[1] - _RING[0],
+            np.radians(width),
+            _RING[0],
+            color=[colours.get(lobe, GREY) for lobe in lobes],
+            edgecolor="white",
+            linewidth=min(0.6, 40 / len(regions)),
+        )
+        self.axes.set_ylim(0.0, _AXES_RADIUS)
 
     def join(self, a: int, b: int, look: dict[str, Any]) -> None:
         """Draw a chord between two regions."""
-        names = self.regions["name"]
-        self.circos.link_line(
-            self.place[a],
-            self.place[b],
-            r1=_RING[0] - 1,
-            r2=_RING[0] - 1,
-            height_ratio=_height(self._degree(a) - self._degree(b)),
-            zorder=2,
-            gid=f"{names.iloc[a]}–{names.iloc[b]}",
-            **look,
+        names, rim = self.regions["name"], _RING[0] - 1
+        first, second = (float(self.degrees[region]) for region in (a, b))
+        path = Path(
+            [(np.radians(first), rim), _control_point(first, second), (np.radians(second), rim)],
+            [Path.MOVETO, Path.CURVE3, Path.CURVE3],
         )
+        gid = f"{names.iloc[a]}–{names.iloc[b]}"
+        self.axes.add_patch(PathPatch(path, fill=False, zorder=2, gid=gid, **look))
 
-    def write_names(self, axes: Axes, chosen: set[int]) -> None:
+    def write_names(self, chosen: set[int]) -> None:
         """Name regions along their radius, one line of text apart on each side."""
-        named = set(self.place) if len(self.place) <= _ALL_NAMES else chosen
+        everybody = range(len(self.degrees))
+        named = set(everybody) if len(everybody) <= _ALL_NAMES else chosen
         for start in (0.0, 180.0):
-            side = [region for region in named if start <= self._degree(region) < start + 180]
-            side.sort(key=self._degree)
-            degrees = [self._degree(region) for region in side]
-            places = spread(degrees, _GAP_DEGREES, start, start + 180)
-            for region, degree, place in zip(side, degrees, places, strict=True):
-                self._write(axes, region, degree, float(place), strong=region in chosen)
+            side = [region for region in named if start <= self.degrees[region] < start + 180]
+            side.sort(key=lambda region: float(self.degrees[region]))
+            places = spread(self.degrees[side], _GAP_DEGREES, start, start + 180)
+            for region, place in zip(side, places, strict=True):
+                self._write(region, float(place), strong=region in chosen)
 
-    def _write(self, axes: Axes, region: int, degree: float, place: float, *, strong: bool) -> None:
+    def _write(self, region: int, place: float, *, strong: bool) -> None:
         colour = INK if strong else _QUIET
-        angles = np.radians([degree, place])
+        angles = np.radians([self.degrees[region], place])
         radii = [_RING[1] + 1, _LABEL_RADIUS - 1]
-        axes.plot(angles, radii, color=colour, linewidth=0.5, clip_on=False)
+        self.axes.plot(angles, radii, color=colour, linewidth=0.5, clip_on=False)
         right = place < 180
-        axes.text(
+        self.axes.text(
             float(np.radians(place)),
             _LABEL_RADIUS,
             self.names[region],
@@ -165,9 +158,19 @@ class _Circle:
             weight="bold" if strong else "normal",
         )
 
-    def _degree(self, region: int) -> float:
-        name, position = self.place[region]
-        return float(np.degrees(self.circos.get_sector(name).x_to_rad(position)))
+
+def _cells(groups: NDArray[Any]) -> tuple[Floats, float]:
+    """Return where the cell of each region begins, in degrees, and how wide every cell is.
+
+    A wide gap separates hemispheres, a narrow one lobes; half of the last gap lies before the top.
+    """
+    following = np.roll(groups, -1)
+    sides = np.array([str(group)[:1] for group in groups])
+    gaps = np.where(sides != np.roll(sides, -1), _BETWEEN_HEMISPHERES, _BETWEEN_LOBES)
+    gaps = np.where(groups != following, gaps, 0.0)
+    width = (360 - gaps.sum()) / len(groups)
+    starts = gaps[-1] / 2 + np.cumsum(np.r_[0.0, width + gaps[:-1]])
+    return starts, float(width)
 
 
 def _around(regions: pd.DataFrame) -> NDArray[np.intp]:
@@ -179,17 +182,18 @@ def _around(regions: pd.DataFrame) -> NDArray[np.intp]:
     return np.r_[order[~left], order[left][::-1]]
 
 
-def _height(degrees: float) -> float:
-    """Return how deep a chord dips in pycirclize's measure: near regions are joined near the rim.
+def _control_point(first: float, second: float) -> tuple[float, float]:
+    """Return angle (radians) and radius of a chord's control point.
 
-    The control point lies on the mean of both angles below 0.5 and opposite to it above.
+    It lies between both ends on their shorter side. The nearer the ends, the nearer to the rim.
     """
-    apart = abs(degrees)
+    apart = abs(first - second)
+    middle = (first + second) / 2 + (180 if apart > 180 else 0)
     depth = 0.75 * (1 - np.sin(np.radians(apart / 2)))
-    return float(0.5 - depth if apart <= 180 else 0.5 + depth)
+    return float(np.radians(middle)), float(100 * depth)
 
 
-def _look(value: float, shown: NDArray[np.float64]) -> dict[str, Any]:
+def _look(value: float, shown: Floats) -> dict[str, Any]:
     """Return colour, width and line of a chord.
 
     The palest two fifths of the colours would not be seen on white. Where chords of both signs
@@ -205,9 +209,7 @@ def _look(value: float, shown: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def _add_legends(
-    figure: Figure, values: NDArray[np.float64], regions: pd.DataFrame, label: str
-) -> None:
+def _add_legends(figure: Figure, values: Floats, regions: pd.DataFrame, label: str) -> None:
     """Explain chords at the right and lobes at the left, under the circle."""
     lines = []
     for edges in (values[values < 0], values[values > 0]):

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from stillome.evaluate.motion_effects import MotionEffects
 from stillome.exceptions import InputError
-from stillome.persistence import read_json
+from stillome.plot.glass_brain import brain_outlines
 from stillome.plot.labels import measure_label
 from stillome.report import findings, sections
 from stillome.report.drawings import describe
@@ -68,7 +68,7 @@ def render(results: Results, pictures: list[Picture], left_out: dict[str, str]) 
         data={
             "slider": slider,
             "subjects": subject_data(results),
-            "outlines": _outlines() if slider and slider["regions"]["mni"] else None,
+            "outlines": brain_outlines() if slider and slider["regions"]["mni"] else None,
         },
         pictures_of={name: [p for p in pictures if p.section == name] for name in _TITLES},
         left_out=left_out,
@@ -145,9 +145,3 @@ def _joined(kind: str) -> Markup:
     parts = sorted((part for part in folder.iterdir()), key=lambda part: part.name)
     texts = [part.read_text(encoding="utf-8") for part in parts if part.name.endswith(f".{kind}")]
     return Markup("\n".join(texts))
-
-
-def _outlines() -> dict[str, Any]:
-    source = resources.files("stillome.report") / "templates" / "brain_outline.json"
-    with resources.as_file(source) as path:
-        return read_json(path)

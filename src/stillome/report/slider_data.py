@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.cohort.edges import edge_indices
+from stillome.plot.glass_brain import in_mni_space
 from stillome.plot.region_order import lobe_colours, region_order, short_names
 from stillome.report.results import Results, Slider
 
@@ -15,7 +16,6 @@ BUDGET_BYTES = 6_500_000  # before base64, which adds a third
 _TOP = 65535
 _FEWEST_LEVELS, _FEWEST_KEYS = 5, 3
 N_GROUPS = 3
-_HALF_BRAIN_MM = 120
 
 
 def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
@@ -109,7 +109,7 @@ def _regions(results: Results, order: NDArray[np.intp]) -> dict[str, Any]:
         places = regions[["x", "y", "z"]].to_numpy(dtype=float)
         if np.isfinite(places).all():
             told["places"] = places.round(1).tolist()
-            told["mni"] = bool((np.abs(places) <= _HALF_BRAIN_MM).all() and places.min() < 0)
+            told["mni"] = in_mni_space(places)
     return told
 
 

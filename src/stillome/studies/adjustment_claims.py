@@ -1,4 +1,4 @@
-"""What the paper claims of connectomes adjusted for motion, held against the measures."""
+"""What the paper claims about connectomes adjusted for motion, compared with the measures."""
 
 import pandas as pd
 
@@ -9,8 +9,8 @@ from stillome.studies.study import (
     FAILS,
     GATE,
     HOLDS,
+    INV_FA,
     NOT_TESTED,
-    OURS,
     QUICK_NOTE,
     Claim,
     Options,
@@ -33,7 +33,7 @@ def claims_of(
     claims += [_difference(table, column, figure, on, known=known) for column in columns]
     claims.append(
         Claim(
-            "Invariant embeddings do not tell motion.",
+            "Invariant embeddings carry no information about motion.",
             figure,
             on + "worst cross-fitted R² of any probe that reads motion from z",
             **figures_of(table, "leakage_z"),
@@ -51,7 +51,7 @@ def claims_of(
                 f"{found.loc[OBSERVED, 'leakage_adjusted']:.2f}",
                 **figures_of(table, "leakage_adjusted"),
                 verdict=_verdict(found["leakage_adjusted_passes"]),
-                why="A* as published is decoded from a z that tells motion.",
+                why="A* as published is decoded from a z that carries information about motion.",
             )
         )
     return [*claims, _person(table, figure, on, known=known)]
@@ -67,7 +67,7 @@ def _gate(table: pd.DataFrame, columns: tuple[str, ...], figure: str, on: str) -
         shown(table, GATE, "leakage_z"),
         NOT_TESTED,
         verdict=FAILS if found.loc[GATE, "leakage_z_passes"] else HOLDS,
-        why=f"GATE is never told {' and '.join(columns)}; group difference of its reconstructions "
+        why=f"GATE is not given {' and '.join(columns)}; group difference of its reconstructions "
         f"{shown(table, GATE, f'difference_{columns[0]}')} of the observed one.",
     )
 
@@ -81,8 +81,8 @@ def _difference(table: pd.DataFrame, column: str, figure: str, on: str, *, known
         on + "‖large − small‖ after / before" + reached,
         **figures_of(table, f"difference_{column}"),
         verdict=_verdict(ratio < 0.75),
-        why="Judged by a fall below 0.75; people differ by chance as well, so that less than the "
-        "truth's own difference means that people were made alike, not that motion was removed.",
+        why="Judged by a fall below 0.75; people differ by chance as well, so that a difference "
+        "below the truth's own means that differences between people were removed, not motion.",
     )
 
 
@@ -90,7 +90,7 @@ def _person(table: pd.DataFrame, figure: str, on: str, *, known: bool) -> Claim:
     found = table.set_index("method")
     kept, named = found["fidelity"], found["identified"]
     target = "the same people's motion-free networks" if known else "the observed networks"
-    rates = ", ".join(f"{name} {named[name]:.2f}" for name in (AS_PUBLISHED, GATE, OURS))
+    rates = ", ".join(f"{name} {named[name]:.2f}" for name in (AS_PUBLISHED, GATE, INV_FA))
     return Claim(
         "The adjusted connectome is still that person's connectome.",
         figure.replace("Section 5.1, ", "Section 5.1 (implied), "),
@@ -102,4 +102,4 @@ def _person(table: pd.DataFrame, figure: str, on: str, *, known: bool) -> Claim:
 
 
 def _verdict(holds: "pd.Series[bool]") -> Verdict:
-    return verdict(published=bool(holds[AS_PUBLISHED]), ours=bool(holds[OURS]))
+    return verdict(published=bool(holds[AS_PUBLISHED]), inv_fa=bool(holds[INV_FA]))

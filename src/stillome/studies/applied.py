@@ -2,13 +2,13 @@
 
 - leakage: largest cross-fitted R² of any probe that reads motion, from z and from A*; ``passes``
   when no probe beats permuted motion. Intervals by Fisher's transformation.
-- group difference: Frobenius norm of large − small motion, after / before (the paper's picture,
-  as a number). A perfect method does not reach 0: see the row of the truth.
+- group difference: Frobenius norm of large − small motion, after / before (the paper's figure as a
+  number). A perfect method does not reach 0: see the row of the truth.
 - fidelity: R² of A* against the same subjects' motion-free networks, log1p scale, about the mean
   network: 1 is the person's own network, 0 the same mean network for everybody; identified: how
-  often the nearest motion-free network is the person's own. Where no truth is known (real data)
-  against the observed networks, which holds them to what was seen, motion included.
-- KL, active units: how much z says about a person at all; an empty z shows no motion either.
+  often the nearest motion-free network is the person's own. Where no truth is known (real data),
+  both are against the observed networks, which contain the effect of motion.
+- KL, active units: how much information z carries about a person; an empty z has no motion either.
 """
 
 import warnings
@@ -29,9 +29,10 @@ from stillome.plot.component_plane import Projection
 from stillome.studies.study import (
     AS_PUBLISHED,
     GATE,
-    OURS,
+    INV_FA,
     Options,
     fit_quietly,
+    in_columns,
     jackknife,
     with_interval,
 )
@@ -56,7 +57,7 @@ def apply_method(model: ConnectomeMethod, X: Array, confounds: Array) -> Applied
     """Fit, and decode everybody without motion (c = 0)."""
     fit_quietly(model, X, confounds=confounds)
     with warnings.catch_warnings():
-        # Nobody lies perfectly still: c = 0 is an extrapolation, which the paper makes as well.
+        # No subject has zero motion: c = 0 is an extrapolation, which the paper makes as well.
         warnings.simplefilter("ignore", StillomeWarning)
         adjusted = model.adjust(X, confounds=confounds, reference=[0.0] * confounds.shape[1])
         Z = model.transform(X, confounds=confounds)
@@ -132,7 +133,7 @@ def correction_table(X: Array, adjusted: Array, groups: MotionGroups) -> pd.Data
 
 
 def _leakage(name: str, features: Array, confounds: Array, kind: Any, seed: int) -> dict[str, Any]:
-    if not np.ptp(features, axis=0).any():  # collapsed: says nothing of motion, nor of anything
+    if not np.ptp(features, axis=0).any():  # collapsed: carries no information at all
         return dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan) | {
             f"{name}_passes": False
         }
@@ -192,5 +193,4 @@ def shown(table: pd.DataFrame, method: str, name: str) -> str:
 
 def figures_of(table: pd.DataFrame, name: str) -> dict[str, str]:
     """Return one figure of the three methods, by the fields of `Claim`."""
-    keys = {"as_published": AS_PUBLISHED, "gate": GATE, "ours": OURS}
-    return {key: shown(table, method, name) for key, method in keys.items()}
+    return in_columns({m: shown(table, m, name) for m in (AS_PUBLISHED, GATE, INV_FA)})

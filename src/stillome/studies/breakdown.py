@@ -2,17 +2,18 @@
 
 Two designs of the paper: 200 networks free of motion and at five levels of it, fitted together.
 *levels*: s = 1 − c from N(μ, μ); components of networks and of z. *paired*: all at a level have the
-same c; the symmetric KL between all pairs of z. What the paper shows by eye becomes numbers:
+same c; the symmetric KL between all pairs of z. What the paper shows in figures becomes numbers:
 
 - identified z: share of networks whose z is nearest, by KL, to the z of the same network without
   motion; chance is one in the number of networks.
-- KL ratio: median KL to oneself without motion over that to others without motion; 1 is lost.
+- KL ratio: median KL to oneself without motion over that to others without motion; at 1 the
+  person cannot be identified.
 - identified A*: nearest in Euclidean distance of log(1 + count); and by correlation of deviations
   from the level's own mean. Since motion only scales these networks, the latter is passed by the
   raw networks too, and proves little here.
 
-Ours appears twice: with c as a number, whose effect bends at each of its six values, and with the
-six levels as categories.
+inv-FA appears twice: with c as a number, whose effect is piecewise linear with knots at its six
+values, and with the six levels as categories.
 """
 
 import re
@@ -36,7 +37,7 @@ from stillome.studies.breakdown_claims import (
     draw_rates,
     separations,
 )
-from stillome.studies.study import OURS, Options, Outcome
+from stillome.studies.study import INV_FA, Options, Outcome
 
 
 def run(options: Options) -> Outcome:
@@ -73,7 +74,7 @@ def run(options: Options) -> Outcome:
 
 
 def four_methods(options: Options) -> dict[str, Any]:
-    return study.methods(options) | {CATEGORIES: study.methods(options)[OURS]}
+    return study.methods(options) | {CATEGORIES: study.methods(options)[INV_FA]}
 
 
 def levels_of(simulated: SimulatedCohort) -> NDArray[Any]:

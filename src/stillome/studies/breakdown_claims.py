@@ -1,4 +1,4 @@
-"""Where methods break down: the figure of it, and what it says of the paper's claims."""
+"""Where methods break down: the figure, and what it says about the paper's claims."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ from stillome.evaluate import group_separation
 from stillome.plot import house_style
 from stillome.plot.palette import method_looks
 from stillome.studies import study
-from stillome.studies.study import AS_PUBLISHED, GATE, OURS, Claim, with_interval
+from stillome.studies.study import AS_PUBLISHED, GATE, INV_FA, Claim, in_columns, with_interval
 
-CATEGORIES = f"{OURS}, levels as categories"
+CATEGORIES = f"{INV_FA}, levels as categories"
+AS_CATEGORIES = "with levels as categories"
 Z_RATE, A_RATE = "identified z", "identified A*"
 ENOUGH = 0.95
 HELD = 0.9  # the largest c that the paper calls recovered
@@ -70,20 +71,20 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
         return bool(at.loc[(method, 0.9999), Z_RATE] < ENOUGH)
 
     shown = {m: f"{told(m, 0.5)} at 0.5, {told(m, HELD)} at 0.9" for m in (AS_PUBLISHED, GATE)}
-    ours = f"{told(OURS, 0.5)} at 0.5, {told(OURS, HELD)} at 0.9 with c as a number; "
-    ours += f"{told(CATEGORIES, 0.5)}, {told(CATEGORIES, HELD)} with levels as categories"
-    best = keeps(OURS) or keeps(CATEGORIES)
-    adjusted = {m: at.loc[(m, HELD), A_RATE] for m in (AS_PUBLISHED, GATE, OURS, CATEGORIES)}
-    first = {m: _breakdown(at.loc[m]) for m in (AS_PUBLISHED, GATE, OURS, CATEGORIES)}
+    shown[INV_FA] = f"{told(INV_FA, 0.5)} at 0.5, {told(INV_FA, HELD)} at 0.9 with c as a number; "
+    shown[INV_FA] += f"{told(CATEGORIES, 0.5)}, {told(CATEGORIES, HELD)} {AS_CATEGORIES}"
+    best = keeps(INV_FA) or keeps(CATEGORIES)
+    adjusted = {m: at.loc[(m, HELD), A_RATE] for m in (AS_PUBLISHED, GATE, INV_FA, CATEGORIES)}
+    first = {m: _breakdown(at.loc[m]) for m in (AS_PUBLISHED, GATE, INV_FA, CATEGORIES)}
     return [
         Claim(
             "The same network gives the same z at c = 0.5 and 0.9 as without motion.",
             "Appendix H, KL matrices",
             "extreme motion, paired: share whose z is nearest (symmetric KL) to their own without "
             "motion [95 %, bootstrap over networks]",
-            *(shown[AS_PUBLISHED], shown[GATE], ours),
-            study.verdict(published=keeps(AS_PUBLISHED), ours=best),
-            "A* at c = 0.9 is nearest to the own network for "
+            **in_columns(shown),
+            verdict=study.verdict(published=keeps(AS_PUBLISHED), inv_fa=best),
+            why="A* at c = 0.9 is nearest to the own network for "
             + ", ".join(f"{value:.0%} ({m})" for m, value in adjusted.items())
             + "; raw networks also pass by correlation, since motion only scales them.",
         ),
@@ -91,12 +92,13 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             "Only above c = 0.9 does the method break down.",
             "Appendix H, KL matrices",
             f"the same: smallest c at which fewer than {ENOUGH:.0%} are identified by z",
-            *(first[AS_PUBLISHED], first[GATE]),
-            f"{first[OURS]}; {first[CATEGORIES]} with levels as categories",
-            study.verdict(published=keeps(AS_PUBLISHED) and lost(AS_PUBLISHED), ours=best),
-            "Ours at c = 0.99, 0.999, 0.9999 identifies "
+            **in_columns(first | {INV_FA: f"{first[INV_FA]}; {first[CATEGORIES]} {AS_CATEGORIES}"}),
+            verdict=study.verdict(
+                published=keeps(AS_PUBLISHED) and lost(AS_PUBLISHED), inv_fa=best
+            ),
+            why="inv-FA at c = 0.99, 0.999, 0.9999 identifies "
             + ", ".join(f"{at.loc[(CATEGORIES, c), Z_RATE]:.0%}" for c in (0.99, 0.999, 0.9999))
-            + " with levels as categories: weights that small are taken for empty edges.",
+            + f" {AS_CATEGORIES}: weights that small are read as empty edges.",
         ),
         _overlap_claim(apart),
     ]
@@ -111,7 +113,7 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
     at = apart.set_index(["method", "level"])
     shown = {
         m: ", ".join(f"{at.loc[(m, step), 'distance']:.1f}" for step in range(1, 6))
-        for m in (AS_PUBLISHED, GATE, OURS)
+        for m in (AS_PUBLISHED, GATE, INV_FA)
     }
     near = {m: at.loc[(m, 1), "p_value"] > 0.05 for m in shown}
     p = {m: f"{at.loc[(m, 1), 'p_value']:.2g} and {at.loc[(m, 5), 'p_value']:.2g}" for m in shown}
@@ -120,8 +122,8 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
         "Appendix H, components of z",
         "extreme motion, spread levels μ = 0.5, 0.1, 0.01, 0.001, 0.0001: distance in sd from "
         "those without motion, in two components; permutation p at μ = 0.5",
-        *shown.values(),
-        study.verdict(published=near[AS_PUBLISHED], ours=near[OURS]),
-        f"p at the first and the last level: {p[AS_PUBLISHED]} as published, {p[GATE]} GATE, "
-        f"{p[OURS]} ours; the paper sees them part at the last.",
+        **in_columns(shown),
+        verdict=study.verdict(published=near[AS_PUBLISHED], inv_fa=near[INV_FA]),
+        why=f"p at the first and the last level: {p[AS_PUBLISHED]} {AS_PUBLISHED}, "
+        f"{p[GATE]} {GATE}, {p[INV_FA]} {INV_FA}; in the paper they separate at the last level.",
     )

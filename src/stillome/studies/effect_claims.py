@@ -1,4 +1,4 @@
-"""What the paper claims of the effects of motion, before any adjustment."""
+"""What the paper claims about the effects of motion, before any adjustment."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from stillome.studies.study import FAILS, HOLDS, NOT_TESTED, Claim, bootstrap, w
 
 
 def loss_claim(row: dict[str, Any]) -> Claim:
-    """Judge the loss of fibres with one measure of motion."""
+    """Test the loss of fibres with one measure of motion."""
     residual = row["measure"] in RESIDUAL
     section = "Appendix G, Figure A2" if residual else "Section 2.2, Figure 2"
     lost = with_interval(row["fibres_lost"], (row["fibres_lost_low"], row["fibres_lost_high"]))
@@ -21,13 +21,14 @@ def loss_claim(row: dict[str, Any]) -> Claim:
         f"groups, observed connectomes: {lost}",
         *(NOT_TESTED,) * 3,
         verdict=HOLDS if holds else FAILS,
-        why=f"{row['edges_with_motion']:.0%} of the edges go with motion, {row['edges_lower']:.0%} "
-        "are lower in those who moved much. In a simulated cohort this was put in.",
+        why=f"{row['edges_with_motion']:.0%} of the edges are associated with motion, "
+        f"{row['edges_lower']:.0%} are lower in those who moved much. In a simulated cohort this "
+        "was simulated.",
     )
 
 
 def misalignment_claim(study: StudyCohort, seed: int) -> Claim:
-    """Judge how far head motion and residual misalignment are different things."""
+    """Test whether head motion and residual misalignment are correlated."""
     table = study.cohort.motion[[study.head_motion, *study.residual]].to_numpy(dtype=float)
 
     def largest(rows: Any) -> float:
@@ -37,9 +38,10 @@ def misalignment_claim(study: StudyCohort, seed: int) -> Claim:
     interval = bootstrap(largest, len(table), seed)
     why = "In the paper's data it was low."
     if study.motion_free is not None:
-        why += " The simulation has translation and rotation follow head motion: nothing to test."
+        why += " In the simulation translation and rotation follow head motion, so that nothing is "
+        why += "tested."
     return Claim(
-        "Residual misalignment goes little with head motion.",
+        "Residual misalignment correlates little with head motion.",
         "Appendix G, Figure A3",
         f"{study.name}: largest |r| with head motion {with_interval(value, interval)}",
         *(NOT_TESTED,) * 3,

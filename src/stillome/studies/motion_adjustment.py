@@ -1,7 +1,7 @@
 """Section 5.1 and Appendix G of the paper: connectomes before and after adjustment for motion.
 
 Figure 4: edge means, differences between motion groups and principal components, for what was
-observed, GATE, inv-VAE as published and ours. Figure 5: the 15 edges that adjustment changed most.
+observed, GATE, inv-VAE as published and inv-FA. Figure 5: the 15 edges that changed most.
 Figures A4 to A6: the same for a confound of two dimensions, residual translation and rotation. The
 correction-scale figure: how much adjustment changes those who moved little and much, as histograms
 and by edge. ``measures_*.tsv`` is explained in `studies.applied`.
@@ -33,7 +33,7 @@ from stillome.studies.real_data import StudyCohort, study_cohorts
 from stillome.studies.study import (
     AS_PUBLISHED,
     GATE,
-    OURS,
+    INV_FA,
     QUICK_NOTE,
     Claim,
     Options,
@@ -42,8 +42,8 @@ from stillome.studies.study import (
     methods,
 )
 
-ORDER = (GATE, AS_PUBLISHED, OURS)
-SHOWN = {AS_PUBLISHED: "as_published", OURS: "ours"}
+ORDER = (GATE, AS_PUBLISHED, INV_FA)
+SHOWN = {AS_PUBLISHED: "as_published", INV_FA: "inv_fa"}
 QUICK_FIGURES = "quick: of residual misalignment, only part of the figures is drawn"
 CHANGE = "adjusted − observed, mean over subjects (fibres)"
 

@@ -1,8 +1,8 @@
 """Appendix F of the paper, Figure A1: motion, residual misalignment and outlier slices.
 
 Pearson's r between head motion, residual translation, residual rotation and the number of slices
-that eddy replaced, with bootstrap intervals. The paper finds that outliers go with none of them
-and takes it as a sign that they are another kind of artefact.
+that eddy replaced, with bootstrap intervals. The paper finds that outliers correlate with none of
+them and concludes that they are another kind of artefact.
 """
 
 from typing import Any
@@ -70,13 +70,14 @@ def _pairs(study: StudyCohort, columns: list[str], seed: int) -> pd.DataFrame:
 def _claim(study: StudyCohort, pairs: pd.DataFrame) -> Claim:
     strongest = pairs.loc[pairs["r"].abs().idxmax()]
     interval = (strongest["r_low"], strongest["r_high"])
-    why = "Here slices are lost in proportion to motion, as the simulation has it: " + (
-        "that says nothing about HCP, where the paper found none; run it with --data."
+    why = (
+        "Here slices are lost in proportion to motion, as simulated: this says nothing about HCP, "
+        "where the paper found no correlation; run it on real data."
     )
     if study.motion_free is None:
         why = "Measured on the data themselves."
     return Claim(
-        "Outlier slices go neither with head motion nor with residual misalignment.",
+        "Outlier slices correlate neither with head motion nor with residual misalignment.",
         "Appendix F, Figure A1",
         f"{study.name}, {strongest['subjects']} subjects: strongest correlation of outliers, with "
         f"{strongest['measure']}: {with_interval(strongest['r'], interval)}",

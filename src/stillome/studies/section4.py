@@ -1,8 +1,8 @@
 """Section 4 of the paper, Figure 3: two communities, a nuisance that shrinks a fifth of them.
 
 A, edge means; B, differences of the tenths with most and least nuisance; C, principal components:
-for the simulated networks, the nuisance-affected ones, GATE, inv-VAE as published and ours. In
-full runs the two published models are measured at the learning rate of Appendix E (5e-6, 200
+for the simulated networks, the nuisance-affected ones, GATE, inv-VAE as published and inv-FA.
+In full runs the two published models are measured at the learning rate of Appendix E (5e-6, 200
 epochs) as well. ``measures.tsv`` is explained in `studies.applied`.
 """
 
@@ -26,7 +26,7 @@ from stillome.studies.study import (
     FAILS,
     GATE,
     HOLDS,
-    OURS,
+    INV_FA,
     QUICK_NOTE,
     Claim,
     Options,
@@ -36,7 +36,7 @@ from stillome.studies.study import (
     verdict,
 )
 
-ORDER = (GATE, AS_PUBLISHED, OURS)
+ORDER = (GATE, AS_PUBLISHED, INV_FA)
 PAPERS_RATE = {"learning_rate": 5e-6, "patience": None}
 AT_PAPERS_RATE = ", rate 5e-6"
 NUISANCE = "c"
@@ -84,7 +84,7 @@ def _apply(options: Options, simulated: SimulatedCohort) -> dict[str, Applied]:
     for name, model in methods(options).items():
         options.step(f"Fitting {name}")
         applied[name] = apply_method(model, simulated.X, simulated.confounds)
-        if name != OURS and not options.quick:
+        if name != INV_FA and not options.quick:
             options.step(f"Fitting {name}{AT_PAPERS_RATE}")
             applied[name + AT_PAPERS_RATE] = apply_method(
                 model.set_params(**PAPERS_RATE), simulated.X, simulated.confounds
@@ -115,7 +115,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "Section 4, Figure 3 B",
             on + f"‖large − small‖ after / before (truth {ratio[TRUTH]:.2f})",
             **figures_of(table, difference),
-            verdict=verdict(published=ratio[AS_PUBLISHED] < noise, ours=ratio[OURS] < noise),
+            verdict=verdict(published=ratio[AS_PUBLISHED] < noise, inv_fa=ratio[INV_FA] < noise),
             why="A small group difference alone proves little: the same mean network for everybody "
             "has none at all; see the next two rows.",
         ),
@@ -124,7 +124,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             "Section 4, Figure 3 C",
             on + "worst cross-fitted R² of any probe that reads c from z",
             **figures_of(table, "leakage_z"),
-            verdict=verdict(published=passes[AS_PUBLISHED], ours=passes[OURS]),
+            verdict=verdict(published=passes[AS_PUBLISHED], inv_fa=passes[INV_FA]),
             why="The encoder as published never sees c and keeps the overall scale, which the "
             "nuisance moved; two principal components do not show it, a probe does.",
         ),
@@ -134,9 +134,9 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             on + "R² of A* against the same networks without nuisance; observed "
             f"{kept[OBSERVED]:.2f}",
             **figures_of(table, "fidelity"),
-            verdict=verdict(published=kept[AS_PUBLISHED] > 0.5, ours=kept[OURS] > 0.5),
-            why="Decoding z at c = 0 answers with nearly the same mean network for everybody; ours "
-            "replays each network's own residual without the nuisance.",
+            verdict=verdict(published=kept[AS_PUBLISHED] > 0.5, inv_fa=kept[INV_FA] > 0.5),
+            why="Decoding z at c = 0 answers with nearly the same mean network for everybody; "
+            "inv-FA keeps each network's own quantiles and decodes them without the nuisance.",
         ),
     ]
     if "leakage_adjusted" in by_method:
@@ -144,7 +144,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
         text = "No probe reads the nuisance from the corrected networks either."
         seen = figures_of(table, "leakage_adjusted")
         tested = f"{on}worst cross-fitted R² of any probe that reads c from A*"
-        judged = verdict(published=passes[AS_PUBLISHED], ours=passes[OURS])
+        judged = verdict(published=passes[AS_PUBLISHED], inv_fa=passes[INV_FA])
         why = "Group means agree long before single networks do."
         claims.append(Claim(text, "Section 4", tested, **seen, verdict=judged, why=why))
     return claims

@@ -2,16 +2,17 @@
 
 How a study is written
 ----------------------
-A study is a file ``stillome/studies/NAME.py`` of at most 150 lines, named in `STUDIES`. Its
-docstring says what of the paper it reproduces; it uses public names of stillome and of the modules
-beside it (``from stillome.studies.study import Claim, Options, Outcome``). It has one function::
+A study is a module of `stillome.studies`, of at most 150 lines, that `catalogue.STUDIES` names with
+the packages it needs. Its docstring says which part of the paper it reproduces; it uses public
+names of stillome and of the modules beside it
+(``from stillome.studies.study import Claim, Options, Outcome``). It has one function::
 
     def run(options: Options) -> Outcome: ...
 
 - `Options` holds what the user asked for. Everything random is drawn from ``options.seed``;
   ``options.quick`` means small and under 20 seconds; ``options.data`` is a folder of real data
-  (`studies.real_data.load_cohort`), None for simulated stand-ins. ``options.step("Fitting GATE")``
-  tells the progress bar what begins.
+  (`studies.real_data.load_cohort`), None for simulated cohorts. ``options.step("Fitting GATE")``
+  names the step that begins, for the progress bar.
 - `Outcome` holds figures by file name (written as PDF and PNG), tables of every number they show
   by file name (written as TSV), the claims that were tested, the files read, and notes.
 - A `Claim` is one row of ``CLAIMS.md``. Figures are text with an interval, as `with_interval`
@@ -22,7 +23,9 @@ beside it (``from stillome.studies.study import Claim, Options, Outcome``). It h
 Sequence[Claim]], manifest: Mapping[str, Any]) -> str``, from the claims by study and the entries
 that `manifest_of` gives; `stillome reproduce all` writes it to ``OUT/CLAIMS.md``.
 
-The three methods that claims compare are made by `methods`, fitted by `fit_quietly`.
+The three methods that claims compare are made by `methods` and fitted by `fit_quietly`: the paper's
+graph variational auto-encoder with the paper's settings (`InvVAE.as_published`), GATE, and inv-FA
+(`InvFA`), which is stillome's default and no variational auto-encoder.
 """
 
 import time
@@ -37,7 +40,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from stillome import InvFA, InvVAE, StillomeWarning
+from stillome import InvFA, StillomeWarning
 from stillome.cohort.edges import edge_indices
 from stillome.io.write import provenance
 from stillome.methods.contract import ConnectomeMethod
@@ -45,16 +48,12 @@ from stillome.methods.registry import make_method
 from stillome.persistence import write_json, write_table, written_aside
 from stillome.plot import save_figure
 
-STUDIES = (
-    *("section4", "motion_effects", "motion_adjustment", "traits", "outliers", "breakdown"),
-    "synthetic_release",
-)
 MANIFEST = "manifest.json"
-AS_PUBLISHED, GATE, OURS = "inv-VAE (published)", "GATE", "inv-VAE (ours)"
+AS_PUBLISHED, GATE, INV_FA = "inv-VAE (published)", "GATE", "inv-FA"
 NOT_TESTED = "–"
-Verdict = Literal["holds", "holds only for ours", "does not hold here"]
+Verdict = Literal["holds", "holds only for inv-FA", "does not hold here"]
 HOLDS: Verdict = "holds"
-ONLY_OURS: Verdict = "holds only for ours"
+ONLY_INV_FA: Verdict = "holds only for inv-FA"
 FAILS: Verdict = "does not hold here"
 QUICK_EPOCHS = 5
 QUICK_NOTE = f"quick: {AS_PUBLISHED} and {GATE} were not trained to convergence"
@@ -89,8 +88,8 @@ class Claim:
         Where the paper makes it: "Section 4, Figure 3 B".
     tested : str
         On what, and by which statistic.
-    as_published, gate, ours : str
-        The statistic with its interval, for each method.
+    as_published, gate, inv_fa : str
+        The statistic with its interval, for each method; `in_columns` names the fields.
     verdict : str
     why : str
         One sentence that explains the verdict.
@@ -101,7 +100,7 @@ class Claim:
     tested: str
     as_published: str
     gate: str
-    ours: str
+    inv_fa: str
     verdict: Verdict
     why: str
 
@@ -117,10 +116,13 @@ class Outcome:
     notes: Sequence[str] = ()
 
 
+Study = Callable[[Options], Outcome]
+
+
 def write_outcome(
     folder: Path,
     name: str,
-    run: Callable[[Options], Outcome],
+    run: Study,
     options: Options,
     *,
     command: str,
@@ -162,7 +164,7 @@ def manifest_of(options: Options, *, command: str, inputs: Sequence[str] = ()) -
 def methods(
     options: Options, *, lengths: ArrayLike | None = None, **common: Any
 ) -> dict[str, ConnectomeMethod]:
-    """Return the published model, GATE and ours, unfitted, by the names used in figures.
+    """Return inv-VAE as published, GATE and inv-FA, unfitted, by the names used in figures.
 
     Parameters
     ----------
@@ -172,18 +174,25 @@ def methods(
         Fibre lengths in mm.
     **common
         Parameters that all three take, as ``n_components``.
+
+    Raises
+    ------
+    MissingExtraError
+        If torch is not installed.
     """
+    from stillome import InvVAE
+
     trained = TRAINED | ({"max_epochs": QUICK_EPOCHS} if options.quick else {})
     common |= {"lengths": lengths, "random_state": options.seed}
     return {
         AS_PUBLISHED: InvVAE.as_published(**trained, **common),
         GATE: make_method("gate", **trained, **common),
-        OURS: InvFA(**common),
+        INV_FA: InvFA(**common),
     }
 
 
 def fit_quietly(model: ConnectomeMethod, X: ArrayLike, **given: Any) -> ConnectomeMethod:
-    """Fit without warnings: that a latent collapsed stands in the tables of every study."""
+    """Fit without warnings: the tables of every study show whether a latent collapsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StillomeWarning)
         return model.fit(X, **given)
@@ -226,11 +235,28 @@ def with_interval(value: float, interval: tuple[float, float]) -> str:
     return f"{value:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−").replace("−0.00", "0.00")
 
 
-def verdict(*, published: bool, ours: bool) -> Verdict:
-    """Return the verdict on what the paper claims of its method, and on what ours does."""
+def verdict(*, published: bool, inv_fa: bool) -> Verdict:
+    """Return the verdict on a claim of the paper, from which of the two methods fulfils it.
+
+    Examples
+    --------
+    >>> verdict(published=False, inv_fa=True)
+    'holds only for inv-FA'
+    """
     if published:
         return HOLDS
-    return ONLY_OURS if ours else FAILS
+    return ONLY_INV_FA if inv_fa else FAILS
+
+
+def in_columns(shown: Mapping[str, str]) -> dict[str, str]:
+    """Return one text per method, by the fields of `Claim`.
+
+    Examples
+    --------
+    >>> in_columns({AS_PUBLISHED: "0.3", GATE: "0.5", INV_FA: "0.9"})
+    {'as_published': '0.3', 'gate': '0.5', 'inv_fa': '0.9'}
+    """
+    return {"as_published": shown[AS_PUBLISHED], "gate": shown[GATE], "inv_fa": shown[INV_FA]}
 
 
 def edge_table(matrices: Mapping[str, NDArray[Any]], regions: pd.DataFrame) -> pd.DataFrame:

@@ -1,16 +1,16 @@
 """Section 6: networks, motion and traits drawn together from a fitted model, for others to use.
 
-Each model learns from one half of a cohort and is judged against the other half, which it never
-saw; the learning half itself, judged in the same way, shows how well anything could do.
+Each model is fitted to one half of a cohort and compared with the other, held-out half. The
+training half itself, compared in the same way, shows how well any model could do.
 
 - resemblance: R² of edge means and variances, gaps of the distributions of degree and strength.
 - motion and traits: correlation over edges of the slopes on motion, and on each trait.
-- transfer: our model, fitted to the synthetic cohort, predicts traits of the other half, and
+- transfer: inv-FA, fitted to the synthetic cohort, predicts traits of the held-out half, and
   adjusts it.
-- disclosure: whether those who were learned from can be told from the others, by the distance to
-  the nearest synthetic subject, and by their share in the synthetic mean.
+- disclosure: whether training subjects can be distinguished from others, by the distance to the
+  nearest synthetic subject, and by their similarity to the synthetic mean.
 
-Traits are residuals on motion; GATE knows no motion and draws none.
+Traits are residualised on motion; GATE has no model of motion and simulates none.
 """
 
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.plot import plot_edge_means
 from stillome.studies import study
 from stillome.studies.real_data import HCP, load_cohort, stand_in
-from stillome.studies.release_claims import LEARNED_FROM, claims, draw_edges
-from stillome.studies.study import OURS, Options, Outcome
+from stillome.studies.release_claims import TRAINING_HALF, claims, draw_edges
+from stillome.studies.study import INV_FA, Options, Outcome
 
 
 class Half(NamedTuple):
@@ -50,18 +50,19 @@ def run(options: Options) -> Outcome:
         else stand_in(HCP, options.size(1065, 120), options.seed)
     )
     learn, judge = halves(given, options.seed)
-    drawn, rows = {LEARNED_FROM: [learn]}, []
+    drawn: dict[str, list[Half]] = {TRAINING_HALF: [learn]}
+    rows: list[dict[str, Any]] = []
     for name, model in study.methods(options, lengths=given.cohort.lengths).items():
-        options.step(f"Drawing subjects from {name}")
+        options.step(f"Simulating subjects by {name}")
         study.fit_quietly(model, learn.edges, y=learn.traits, confounds=learn.motion)
         drawn[name] = [
             draw(model, len(learn.edges), options.seed + i) for i in range(options.size(5, 2))
         ]
     for name, cohorts in drawn.items():
-        options.step(f"Judging {name}")
+        options.step(f"Measuring {name}")
         rows += [{"method": name, "draw": i} | resemblance(c, judge) for i, c in enumerate(cohorts)]
         rows[-len(cohorts)] |= transfer(cohorts[0], judge, given.cohort.lengths, options)
-        if name != LEARNED_FROM:
+        if name != TRAINING_HALF:
             rows[-len(cohorts)] |= disclosure(cohorts[0], learn, judge, options.seed)
     table = pd.DataFrame(rows)
     first = {name: cohorts[0] for name, cohorts in drawn.items()}
@@ -87,7 +88,8 @@ def halves(given: Any, seed: int) -> tuple[Half, Half]:
     motion = cohort.motion[[given.head_motion]].to_numpy(dtype=np.float64)
     traits = cohort.traits.select_dtypes("number").to_numpy(dtype=np.float64)
     residuals = residualised_traits(traits, motion, learn)
-    return tuple(Half(cohort.edges[r], motion[r], residuals[r]) for r in (learn, judge))
+    first, second = (Half(cohort.edges[r], motion[r], residuals[r]) for r in (learn, judge))
+    return first, second
 
 
 def draw(model: Any, n_subjects: int, seed: int) -> Half:
@@ -97,10 +99,11 @@ def draw(model: Any, n_subjects: int, seed: int) -> Half:
 
 def resemblance(found: Half, judge: Half) -> dict[str, float]:
     measures = dict(vars(cohort_resemblance(found.edges, judge.edges)))
-    if found.motion is not None:
-        ours, real = (edge_slopes(h.edges, h.motion[:, 0]) for h in (found, judge))
-        measures["motion_slopes_r"] = pearson_r(real, ours)
-        measures["motion_slopes_size"] = float(ours.mean() / real.mean())
+    if found.motion is not None and judge.motion is not None:
+        drawn = edge_slopes(found.edges, found.motion[:, 0])
+        real = edge_slopes(judge.edges, judge.motion[:, 0])
+        measures["motion_slopes_r"] = pearson_r(real, drawn)
+        measures["motion_slopes_size"] = float(drawn.mean() / real.mean())
     pairs = zip(found.traits.T, judge.traits.T, strict=True)
     agreement = [
         pearson_r(edge_slopes(judge.edges, b), edge_slopes(found.edges, a)) for a, b in pairs
@@ -109,10 +112,10 @@ def resemblance(found: Half, judge: Half) -> dict[str, float]:
 
 
 def transfer(found: Half, judge: Half, lengths: Any, options: Options) -> dict[str, float]:
-    """Fit ours to a cohort, and use it on the half of the real one that nobody learned from."""
-    if found.motion is None:
+    """Fit inv-FA to a cohort, and use it on the held-out half of the real one."""
+    if found.motion is None or judge.motion is None:
         return {}
-    model = study.methods(options, lengths=lengths)[OURS]
+    model = study.methods(options, lengths=lengths)[INV_FA]
     study.fit_quietly(model, found.edges, y=found.traits, confounds=found.motion)
     predicted = model.predict(judge.edges, confounds=judge.motion)
 
@@ -129,7 +132,7 @@ def transfer(found: Half, judge: Half, lengths: Any, options: Options) -> dict[s
         "transfer_r": mean_r(np.arange(len(predicted))),
         "transfer_r_low": low,
         "transfer_r_high": high,
-        # What is the same for everybody says nothing of motion, nor of anything else.
+        # A z that is the same for everybody carries no information at all.
         "leakage_z": max(probe_scores(z, judge.motion).values()) if np.ptp(z) else np.nan,
         "leakage_adjusted": max(probe_scores(adjusted, judge.motion, kind="counts").values()),
     }

@@ -1,10 +1,10 @@
-"""Section 2.2 and Appendix G of the paper: what motion does to connectomes before any adjustment.
+"""Study motion_effects, Section 2.2 and Appendix G: effects of motion before any adjustment.
 
 Figure 2: how much people moved, the mean difference between those who moved most and least, and
 its 15 largest edges around a circle. Figure A2: the same for residual translation and rotation.
-Figure A3: how head motion, translation and rotation go together. Groups are the outer 10 % in HCP
-and 5 % in ABCD. ``measures.tsv`` adds what the pictures leave out: how many edges go with motion
-(Spearman, false discovery rate 5 %), fibres lost, and the same under permuted motion.
+Figure A3: correlations of head motion, translation and rotation. Groups are the outer 10 % in HCP
+and 5 % in ABCD. ``measures.tsv`` adds what the figures do not show: how many edges are associated
+with motion (Spearman, false discovery rate 5 %), fibres lost, and the same under permuted motion.
 """
 
 from typing import Any
