@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from stillome.exceptions import InputError
 from stillome.plot.style import house_style, save_figure
+from stillome.progress import Progress
 from stillome.report import drawings
 from stillome.report.embed import embed
-from stillome.report.results import Results
+from stillome.run.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class Plan:
 
     name: str
     section: str
-    draw: Callable[[Results], Figure | None]
+    draw: Callable[[RunFolder], Figure | None]
     title: str
     caption: str
 
-    def worded(self, results: Results) -> "Plan":
+    def worded(self, folder: RunFolder) -> "Plan":
         """Return the plan with the names of what this run removed."""
-        names = {"sought": results.sought, "removed": results.removed}
+        names = {"sought": folder.sought, "removed": folder.removed}
         return replace(self, title=self.title.format(**names), caption=self.caption.format(**names))
 
 
@@ -181,20 +182,20 @@ PLANS = (
 
 
 def draw_figures(
-    results: Results,
-    folder: Path,
+    folder: RunFolder,
+    place: Path,
     *,
     plans: Sequence[Plan] = PLANS,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Picture], dict[str, str]]:
     """Draw every figure that this run has the data for, and write it as PNG and PDF.
 
     Parameters
     ----------
-    results : Results
-    folder : pathlib.Path
-        An existing folder.
+    folder : RunFolder
+    place : pathlib.Path
+        An existing folder for the files.
     plans : sequence of Plan
         What to draw.
     n_jobs : int, optional
@@ -210,9 +211,9 @@ def draw_figures(
         Why a figure could not be drawn, by its title.
     """
     pictures, left_out = [], {}
-    plans = [plan.worded(results) for plan in plans]
+    plans = [plan.worded(folder) for plan in plans]
     drawn = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_draw)(plan, results, folder) for plan in plans
+        delayed(_draw)(plan, folder, place) for plan in plans
     )
     for done, (plan, found) in enumerate(zip(plans, drawn, strict=True), start=1):
         if isinstance(found, Picture):
@@ -224,16 +225,16 @@ def draw_figures(
     return pictures, left_out
 
 
-def _draw(plan: Plan, results: Results, folder: Path) -> Picture | str | None:
+def _draw(plan: Plan, folder: RunFolder, place: Path) -> Picture | str | None:
     """Draw one figure; answer why where the data do not allow it, None where there are none."""
     try:
-        figure = plan.draw(results)
+        figure = plan.draw(folder)
     except InputError as error:
         return str(error)
     if figure is None:
         return None
     _settle(figure)
-    save_figure(figure, folder / plan.name)
+    save_figure(figure, place / plan.name)
     html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
     return Picture(plan.name, plan.section, plan.title, plan.caption, html)
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from stillome.cohort.edges import edge_indices
 from stillome.plot.region_order import lobe_colours, region_order, short_names
-from stillome.report.results import Results, Slider
+from stillome.run.folder import RunFolder
+from stillome.run.slider import Slider
 
 BUDGET_BYTES = 6_500_000  # before base64, which adds a third
 _TOP = 65535
@@ -18,7 +19,7 @@ N_GROUPS = 3
 _HALF_BRAIN_MM = 120
 
 
-def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
+def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
     """Return what the page needs to draw matrix, circle and brain at any reference.
 
     Upper triangles in the order of regions in the figures, as uint16 of √(value / largest): the
@@ -26,7 +27,7 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
 
     Parameters
     ----------
-    results : Results
+    folder : RunFolder
     budget : int
         Bytes for the matrices; levels and then subjects are left out until they fit.
 
@@ -35,11 +36,11 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
     dict or None
         None where the run made no slider.
     """
-    if results.slider is None:
+    if folder.slider is None:
         return None
-    n_keys = len(results.slider.keys)
-    slider = _fitted(results.slider, results.cohort.n_regions, budget)
-    order = region_order(results.cohort.regions)
+    n_keys = len(folder.slider.keys)
+    slider = _fitted(folder.slider, folder.cohort.n_regions, budget)
+    order = region_order(folder.cohort.regions)
     rows, columns = edge_indices(len(order))
     ordered = order[rows], order[columns]
     values = np.concatenate([slider.observed[:, None], slider.matrices], axis=1)
@@ -54,9 +55,9 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
         "largest": largest,
         # Not from the packed values: those would be one fibre off the table of subjects.
         "totals": values.sum(axis=-1, dtype=np.float64).round(4).tolist(),
-        "whole": results.whole_counts,
+        "whole": folder.whole_counts,
         "packed": _packed(values, largest),
-        "regions": _regions(results, order),
+        "regions": _regions(folder, order),
     }
 
 
@@ -94,8 +95,8 @@ def _or_none(value: float) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _regions(results: Results, order: NDArray[np.intp]) -> dict[str, Any]:
-    regions = results.cohort.regions.iloc[order]
+def _regions(folder: RunFolder, order: NDArray[np.intp]) -> dict[str, Any]:
+    regions = folder.cohort.regions.iloc[order]
     told: dict[str, Any] = {
         "names": [str(name) for name in regions["name"]],
         "short": short_names(regions),

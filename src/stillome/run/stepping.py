@@ -1,87 +1,87 @@
-"""`run_pipeline`: every step in its order, each skipped if its results stand there already."""
+"""The steps of a run in their order, each skipped if its results are there already."""
 
 import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 from stillome.exceptions import FileError, InputError
 from stillome.persistence import check_replaceable
-from stillome.run.folder import HEADER, Progress, Work, open_run, read_header
+from stillome.progress import Progress, say_nothing
+from stillome.run.folder import RunFolder
 from stillome.run.inputs import read_inputs, write_inputs
-from stillome.run.parallel import one_thread_each
-from stillome.run.settings import RunSettings, check_same, from_json
-from stillome.run.steps.adjusting import adjust_step, fidelity_step
+from stillome.run.parallel import Workers, one_thread_each
+from stillome.run.run_files import (
+    ADJUSTING,
+    BASELINES,
+    CERTIFYING,
+    DESCRIBING,
+    FIDELITY,
+    FILES,
+    FITTING,
+    LISTING,
+    PREDICTING,
+    READING,
+    SLIDING,
+)
+from stillome.run.settings import RunSettings, check_same
+from stillome.run.steps.adjustment import adjust_step
+from stillome.run.steps.baseline_fits import baselines_step
 from stillome.run.steps.certifying import certify_step
 from stillome.run.steps.describing import effects_step
 from stillome.run.steps.fitting import fit_step
 from stillome.run.steps.listing import subjects_step
+from stillome.run.steps.measuring import fidelity_step
 from stillome.run.steps.predicting import predict_step
 from stillome.run.steps.sliding import slider_step
 
 logger = logging.getLogger(__name__)
 
-READING = "Reading"
-COHORT = "work/cohort"
-REPORT = "report.html"
-
 
 class Step(NamedTuple):
-    """One step: what it is called, what it does, and what it writes last."""
+    """One step: its name in `FILES`, what it does, and which setting asks for it."""
 
     name: str
-    do: Callable[[Work], None]
-    last: str
-    needs_traits: bool = False
-
-
-def report_step(work: Work) -> None:
-    """Draw the figures and write the report."""
-    # Drawing takes seconds to import, and is needed at the very end only.
-    from stillome.report import write_report
-
-    with one_thread_each(work.n_jobs):
-        write_report(work.out, overwrite=True, n_jobs=work.n_jobs, progress=work.progress)
+    do: Callable[[RunFolder, Workers], None]
+    asked_by: str | None = None
 
 
 STEPS = (
-    Step("Describing motion", effects_step, "motion_effects"),
-    Step("Fitting", fit_step, "latents.json"),
-    Step("Adjusting", adjust_step, "adjusted"),
-    Step("Certifying", certify_step, "certificates.json"),
-    Step("Measuring fidelity", fidelity_step, "fidelity.tsv"),
-    Step("Predicting traits", predict_step, "predictions.json", needs_traits=True),
-    Step("Moving the reference", slider_step, "work/slider.npz"),
-    Step("Listing subjects", subjects_step, "subjects.tsv"),
-    Step("Writing the report", report_step, REPORT),
+    Step(DESCRIBING, effects_step),
+    Step(FITTING, fit_step),
+    Step(ADJUSTING, adjust_step),
+    Step(BASELINES, baselines_step, asked_by="baselines"),
+    Step(CERTIFYING, certify_step),
+    Step(FIDELITY, fidelity_step),
+    Step(PREDICTING, predict_step, asked_by="trait"),
+    Step(SLIDING, slider_step),
+    Step(LISTING, subjects_step),
 )
 
 
-def steps_of(settings: RunSettings, *, report: bool = True) -> tuple[Step, ...]:
+def steps_asked_for(settings: RunSettings) -> tuple[Step, ...]:
     """Return the steps that these settings ask for, after reading."""
     return tuple(
-        step
-        for step in STEPS
-        if (settings.trait or not step.needs_traits) and (report or step.last != REPORT)
+        step for step in STEPS if step.asked_by is None or getattr(settings, step.asked_by)
     )
 
 
-def run_pipeline(
+def run_steps(
     settings: RunSettings,
     out: str | os.PathLike[str],
     *,
+    further: Sequence[Step] = (),
     resume: bool = False,
     overwrite: bool = False,
     n_jobs: int = 1,
-    report: bool = True,
-    step: Callable[[str], None] | None = None,
+    begin: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Read, fit, certify, adjust, predict and report, into one folder.
+    """Read the inputs, then take every step into one folder.
 
     Every file appears whole or not at all, so that a run that was stopped anywhere can be
     continued, to the same bytes.
@@ -91,23 +91,12 @@ def run_pipeline(
     settings : RunSettings
     out : path-like
         The run folder.
-    resume : bool, default=False
-        Continue what an earlier run with the same settings left; start if there is nothing.
-    overwrite : bool, default=False
-        Replace an earlier run, once the new inputs have been read and judged.
-    n_jobs : int, default=1
-        Fits and probes at a time; results do not depend on it.
-    report : bool, default=True
-        Whether the figures and the report are made.
-    step : callable, optional
+    further : sequence of Step
+        Taken after those that the settings ask for.
+    resume, overwrite, n_jobs, progress
+        As for `run_pipeline`.
+    begin : callable, optional
         Called with the name of each step when it begins.
-    progress : callable, optional
-        Called in the longer steps with (parts done, parts in all).
-
-    Returns
-    -------
-    pathlib.Path
-        The run folder.
 
     Raises
     ------
@@ -116,31 +105,32 @@ def run_pipeline(
     """
     out = Path(out)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise InputError(f"jobs={n_jobs!r}; expected a whole number other than 0.")
-    begin = step or (lambda name: None)
-    continues = resume and (out / HEADER).is_file()
+        raise InputError(f"n_jobs={n_jobs!r}; expected a whole number other than 0.")
+    begin = begin or (lambda name: None)
+    folder = RunFolder(out)
+    continues = resume and folder.place("header").is_file()
     check_writable(out)
     if continues:
-        _check_continues(settings, out)
+        _check_continues(settings, folder)
         _sweep(out)
     elif not (resume and out.is_dir() and not any(out.iterdir())):
-        check_replaceable(out, overwrite=overwrite, marker=HEADER)
-    if not (continues and (out / COHORT).exists()):
+        check_replaceable(out, overwrite=overwrite, marker=FILES["header"].name)
+    if not (continues and folder.done(READING)):
         begin(READING)
         _check_apart(settings, out)
         inputs = read_inputs(settings)
         if not continues:
             _remove(out)
         write_inputs(inputs, out)
-    work = open_run(out, n_jobs=n_jobs, progress=progress)
-    for one in steps_of(work.settings, report=report):
-        if (out / one.last).exists():
-            logger.info("%s: done before", one.name)
+    folder, workers = RunFolder(out), Workers(n_jobs, progress or say_nothing)
+    for step in (*steps_asked_for(folder.settings), *further):
+        if folder.done(step.name):
+            logger.info("%s: done before", step.name)
             continue
-        begin(one.name)
-        logger.info("%s …", one.name)
+        begin(step.name)
+        logger.info("%s …", step.name)
         with one_thread_each():
-            one.do(work)
+            step.do(folder, workers)
     return out
 
 
@@ -163,12 +153,12 @@ def check_writable(out: Path) -> None:
         raise FileError(f"{out}: cannot be written ({error}).") from error
 
 
-def _check_continues(settings: RunSettings, out: Path) -> None:
-    header = read_header(out)
-    check_same(settings, from_json(header["settings"]), str(out))
-    if header.get("stillome") != version("stillome"):
+def _check_continues(settings: RunSettings, folder: RunFolder) -> None:
+    check_same(settings, folder.settings, str(folder.path))
+    begun = folder.header.get("stillome")
+    if begun != version("stillome"):
         raise FileError(
-            f"{out} was begun with stillome {header.get('stillome')}, this is "
+            f"{folder.path} was begun with stillome {begun}, this is "
             f"{version('stillome')}. Run into a new folder."
         )
 
@@ -179,11 +169,11 @@ def _check_apart(settings: RunSettings, out: Path) -> None:
     for path in (*settings.connectomes, *settings.motion, *settings.traits, *settings.truth):
         given = Path(path).resolve()
         if given.is_relative_to(place):
-            raise InputError(f"{path} lies in {out}, where results go. Choose another --out.")
+            raise InputError(f"{path} lies in {out}, where results go. Choose another out=...")
         if place.is_relative_to(given):
             raise InputError(
                 f"{out} lies in {path}, where results would be taken for inputs. "
-                "Choose an --out beside it."
+                "Choose out=... beside it."
             )
 
 
