@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from stillome.run.pipeline import steps_of
 
 from small_study import write_study
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.run import open_run, run_pipeline
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
-from stillome.run.pipeline import steps_of
 from stillome.run.removed import choose_confounds
 from stillome.run.steps.certifying import hold_out
 

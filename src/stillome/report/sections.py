@@ -97,7 +97,7 @@ def dropped(folder: RunFolder) -> dict[str, Any]:
     """Return who could not be used, and why."""
     table = folder.dropped
     reasons = table["reason"].value_counts()
-    people = [
+    subjects = [
         Row((str(row[ID]), str(row["reason"]))) for _, row in table.head(_MOST_DROPPED).iterrows()
     ]
     more = "" if len(table) <= _MOST_DROPPED else f"; the first {_MOST_DROPPED}"
@@ -109,8 +109,8 @@ def dropped(folder: RunFolder) -> dict[str, Any]:
             ["Reason", "Subjects"],
             [Row((str(reason), f"{n:,}")) for reason, n in reasons.items()],
         ),
-        "people": html_table(
-            f"From dropped.tsv{more}", ["Subject", "Reason"], people, text=["Reason"]
+        "subjects": html_table(
+            f"From dropped.tsv{more}", ["Subject", "Reason"], subjects, text=["Reason"]
         ),
     }
 

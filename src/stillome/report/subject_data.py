@@ -16,7 +16,7 @@ _TITLES = {
     "change_percent": "Change (%)",
     "zeros_raw": "Zeros, scanned (%)",
     "zeros_adjusted": "Zeros, adjusted (%)",
-    "correlation": "Same person r",
+    "correlation": "r before, after",
 }
 _DIGITS = {"change_percent": 1, "zeros_raw": 1, "zeros_adjusted": 1, "correlation": 3}
 
