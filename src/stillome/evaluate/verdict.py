@@ -171,9 +171,9 @@ def _what_is_left(found: LeakageCertificate, evidence: Evidence) -> tuple[State,
     left = float(np.nanmax([shown["r2"], found.worst_r2]))
     before = evidence.raw.worst_r2 if evidence.raw is not None else float("nan")
     small = left <= _SMALL_R2 or left <= _SMALL_PART * before
-    reads = "probe reads" if found.n_reading == 1 else "probes read"
+    reads = "reads" if found.n_reading == 1 else "read"
     text = (
-        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} {reads} "
+        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} probes {reads} "
         f"{evidence.removed} (clearest: {found.clearest}, R² {read_r2(shown['r2'])}; worst R² "
         f"{read_r2(left)}" + (f", raw {read_r2(before)})." if np.isfinite(before) else ").")
     )

@@ -2,10 +2,6 @@
 
 from typing import NamedTuple
 
-STILLOME = (
-    "The stillome developers (2026). stillome: structural connectomes without head motion "
-    "[Computer software]."
-)
 ZHANG = (
     "Zhang, Y., Liu, M., Zhang, Z., & Dunson, D. (2024). Motion-invariant variational "
     "auto-encoding of brain structural connectomes. Imaging Neuroscience, 2."
@@ -91,9 +87,9 @@ METHOD_WORDS = {
     "pca-regression": MethodWords(
         "PCA regression",
         "principal components regressed on motion",
-        "motion was removed by principal component regression: the principal components of the "
-        "edges on the logarithmic scale were regressed on motion, and the fitted effect was "
-        "subtracted from the connectomes",
+        "motion was removed by PCA regression: the principal components of the edges on the "
+        "logarithmic scale were regressed on motion, and the fitted effect was subtracted from "
+        "the connectomes",
     ),
     "edgewise": MethodWords(
         "edge-wise regression",

@@ -11,7 +11,6 @@ import pandas as pd
 from stillome.exceptions import FileError
 from stillome.persistence import MISSING
 
-
 _YES_NO = {"True": True, "False": False}
 
 
