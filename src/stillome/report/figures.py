@@ -58,8 +58,8 @@ PLANS = (
         "data",
         drawings.motion_measures,
         "How the motion measures correlate",
-        "Where measures correlate strongly, removing one removes most of the others. Check subjects "
-        "with extreme values.",
+        "Where measures correlate strongly, removing one removes most of the others. Check "
+        "subjects with extreme values.",
     ),
     Plan(
         "motion_effects",
@@ -67,17 +67,17 @@ PLANS = (
         drawings.motion_effects,
         "What motion does to this cohort",
         "A: edges that lose (blue) or gain (orange) in the subjects who moved most. B: who belongs "
-        "to these groups. C: totals per subject, by groups of growing motion; without an effect the "
-        "line would be flat. D: correlation of every edge with motion; without an effect it would "
-        "scatter around zero.",
+        "to these groups. C: totals per subject, by groups of growing motion; without an effect "
+        "the line would be flat. D: correlation of every edge with motion; without an effect it "
+        "would scatter around zero.",
     ),
     Plan(
         "changed_edges",
         "motion",
         drawings.changed_edges,
         "The edges that motion changes most",
-        "The fifteen largest differences between the groups with large and with small motion; regions "
-        "are coloured by lobe.",
+        "The fifteen largest differences between the groups with large and with small motion; "
+        "regions are coloured by lobe.",
     ),
     Plan(
         "leakage_cohort",
@@ -115,8 +115,8 @@ PLANS = (
         "removed",
         drawings.components,
         "Principal components of connectomes and latents, coloured by motion",
-        "In the raw connectomes, a component often follows motion. After adjusting by {method}, and "
-        "in its latents z, the colours should be mixed.",
+        "In the raw connectomes, a component often follows motion. After adjusting by {method}, "
+        "and in its latents z, the colours should be mixed.",
     ),
     Plan(
         "correction",
@@ -144,8 +144,8 @@ PLANS = (
         "kept",
         drawings.subject,
         "The subject who moved most, before and after",
-        "The hardest case of this cohort: fibres should be restored, and the pattern of the subject "
-        "should be kept.",
+        "The hardest case of this cohort: fibres should be restored, and the pattern of the "
+        "subject should be kept.",
     ),
     Plan(
         "traits",
@@ -159,8 +159,8 @@ PLANS = (
         "traits",
         drawings.trait_components,
         "The latents of those with the lowest and the highest trait",
-        "Where the two colours separate, the first components of z predict the trait; the prediction "
-        "itself uses all of z.",
+        "Where the two colours separate, the first components of z predict the trait; the "
+        "prediction itself uses all of z.",
     ),
     Plan(
         "latent_units",
@@ -182,8 +182,8 @@ PLANS = (
         "diagnostics",
         drawings.training,
         "The course of the training",
-        "Losses of {method} by epoch. Curves should have levelled off; in shaded epochs the latents "
-        "held no information.",
+        "Losses of {method} by epoch. Curves should have levelled off; in shaded epochs the "
+        "latents held no information.",
     ),
 )
 
