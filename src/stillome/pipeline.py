@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from stillome.progress import Progress
+from stillome.progress import Progress, say_nothing
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers, one_thread_each
 from stillome.run.run_files import REPORTING
 from stillome.run.settings import RunSettings
-from stillome.run.stepping import Step, run_steps, steps_asked_for
+from stillome.run.stepping import Step, start_run, steps_asked_for, take_steps
 
 
 def report_step(folder: RunFolder, workers: Workers) -> None:
@@ -21,12 +21,9 @@ def report_step(folder: RunFolder, workers: Workers) -> None:
         write_report(folder.path, overwrite=True, n_jobs=workers.n_jobs, progress=workers.progress)
 
 
-_REPORT = Step(REPORTING, report_step)
-
-
 def steps_of(settings: RunSettings, *, report: bool = True) -> tuple[Step, ...]:
     """Return the steps of a run after reading, the report included if it is wanted."""
-    return (*steps_asked_for(settings), *([_REPORT] if report else []))
+    return (*steps_asked_for(settings), *([Step(REPORTING, report_step)] if report else []))
 
 
 def run_pipeline(
@@ -73,13 +70,8 @@ def run_pipeline(
     FileError, InputError
         One sentence that says what is wrong, where, and what to do.
     """
-    return run_steps(
-        settings,
-        out,
-        further=[_REPORT] if report else [],
-        resume=resume,
-        overwrite=overwrite,
-        n_jobs=n_jobs,
-        begin=step,
-        progress=progress,
-    )
+    workers = Workers(n_jobs, progress or say_nothing)
+    begin = step or (lambda name: None)
+    folder = start_run(settings, out, resume=resume, overwrite=overwrite, begin=begin)
+    take_steps(folder, steps_of(folder.settings, report=report), workers, begin)
+    return folder.path

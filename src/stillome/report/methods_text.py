@@ -52,8 +52,8 @@ def references(folder: RunFolder) -> list[str]:
 def motion_reference(folder: RunFolder) -> list[str]:
     """Return the motion adjusted to, in words: one for each measure, or 0 for all."""
     said = folder.reference_said
-    levels = [said[name] for name in folder.settings.confounds]
-    return ["0"] if set(levels) == {"0"} else levels
+    words = [said[name] for name in folder.settings.confounds]
+    return ["0"] if set(words) == {"0"} else words
 
 
 def others_removed(folder: RunFolder) -> list[str]:

@@ -124,8 +124,8 @@ def _slider(folder: RunFolder) -> dict[str, Any] | None:
     data = slider_data(folder)
     if data is None:
         return None
-    levels = data["references"]
-    step = min((b - a for a, b in pairwise(levels) if b > a), default=1.0)
+    references = data["references"]
+    step = min((b - a for a, b in pairwise(references) if b > a), default=1.0)
     unit = folder.measure.rpartition("_")[2]
     return data | {
         "measure": measure_label(folder.measure),

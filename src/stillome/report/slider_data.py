@@ -14,7 +14,7 @@ from stillome.run.slider import Slider
 
 BUDGET_BYTES = 6_500_000  # before base64, which adds a third
 _TOP = 65535
-_FEWEST_LEVELS, _FEWEST_KEYS = 5, 3
+_FEWEST_REFERENCES, _FEWEST_KEYS = 5, 3
 N_GROUPS = 3
 _HALF_BRAIN_MM = 120
 
@@ -29,7 +29,7 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
     ----------
     folder : RunFolder
     budget : int
-        Bytes for the matrices; levels and then subjects are left out until they fit.
+        Bytes for the matrices; references and then subjects are left out until they fit.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
     values = values[:, :, ordered[0], ordered[1]]
     largest = float(np.nanmax(values, initial=0.0)) or 1.0
     return {
-        "references": [round(float(level), 6) for level in slider.references],
+        "references": [round(float(value), 6) for value in slider.references],
         "keys": list(slider.keys),
         "motion": [_or_none(value) for value in slider.observed_motion],
         "groups": min(N_GROUPS, len(slider.keys)),
@@ -62,18 +62,18 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
 
 
 def _fitted(slider: Slider, n_regions: int, budget: int) -> Slider:
-    """Leave out levels, then subjects, until the matrices fit the budget."""
+    """Leave out references, then subjects, until the matrices fit the budget."""
     room = budget // (n_regions * (n_regions - 1))
-    n_keys, n_levels = len(slider.keys), len(slider.references)
-    levels = _spread_over(n_levels, max(room // n_keys - 1, _FEWEST_LEVELS))
-    keys = max(room // (len(levels) + 1), _FEWEST_KEYS)
+    n_keys, n_references = len(slider.keys), len(slider.references)
+    chosen = _spread_over(n_references, max(room // n_keys - 1, _FEWEST_REFERENCES))
+    keys = max(room // (len(chosen) + 1), _FEWEST_KEYS)
     first = min(N_GROUPS, n_keys)
     kept = [*range(first), *(first + i for i in _spread_over(n_keys - first, keys - first))]
     return replace(
         slider,
-        references=slider.references[levels],
+        references=slider.references[chosen],
         keys=tuple(slider.keys[i] for i in kept),
-        matrices=slider.matrices[np.ix_(kept, levels)],
+        matrices=slider.matrices[np.ix_(kept, chosen)],
         observed=slider.observed[kept],
         observed_motion=slider.observed_motion[kept],
     )

@@ -174,7 +174,7 @@ class RunFolder(RunCohort):
 
     @cached_property
     def slider(self) -> Slider | None:
-        """Connectomes at several levels of motion."""
+        """Connectomes at several references."""
         if not self.has("slider"):
             return None
         try:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from stillome.exceptions import StillomeWarning
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.progress import Progress, say_nothing
 
 Answer = TypeVar("Answer")
@@ -25,10 +25,19 @@ class Workers:
         See `joblib.Parallel`.
     progress : callable
         Called with (jobs done, jobs in all).
+
+    Raises
+    ------
+    InputError
+        If joblib would not take `n_jobs`.
     """
 
     n_jobs: int = 1
     progress: Progress = say_nothing
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
+            raise InputError(f"n_jobs={self.n_jobs!r}; expected a whole number other than 0.")
 
     def run(self, jobs: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """Run callables as `run_jobs` does, and report the progress."""

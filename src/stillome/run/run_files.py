@@ -63,7 +63,7 @@ FILES = {
     "comparison": RunFile("comparison", PREDICTING, "trait prediction by method and fold"),
     "predictions": RunFile("predictions.tsv", PREDICTING, "traits predicted for every subject"),
     "predictions_sidecar": RunFile("predictions.json", PREDICTING, "how these were made"),
-    "slider": RunFile("work/slider.npz", SLIDING, "connectomes at several levels of motion"),
+    "slider": RunFile("work/slider.npz", SLIDING, "connectomes at several references"),
     "subjects": RunFile("subjects.tsv", LISTING, "one row per subject, with flags"),
     "figures": RunFile("figures", REPORTING, "figures as PNG and PDF, with their captions"),
     "report": RunFile("report.html", REPORTING, "the report"),

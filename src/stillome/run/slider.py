@@ -1,4 +1,4 @@
-"""Connectomes at several levels of motion, for the slider of the report: the record on disk."""
+"""Connectomes at several references, for the slider of the report: the record on disk."""
 
 import os
 import zipfile
@@ -15,12 +15,12 @@ _ARRAYS = ("references", "keys", "matrices", "observed", "observed_motion")
 
 @dataclass(frozen=True, eq=False)
 class Slider:
-    """Connectomes of groups and of some subjects, adjusted to several levels of motion.
+    """Connectomes of groups and of some subjects, adjusted to several references.
 
     Attributes
     ----------
     references : array of shape (L,)
-        Levels of the first confound, in its unit.
+        Values of the first confound, in its unit.
     keys : tuple of str
         S groups and subject ids.
     matrices : array of shape (S, L, V, V)

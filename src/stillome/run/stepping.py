@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from stillome.exceptions import FileError, InputError
 from stillome.persistence import check_replaceable
-from stillome.progress import Progress, say_nothing
 from stillome.run.folder import RunFolder
 from stillome.run.inputs import read_inputs, write_inputs
 from stillome.run.parallel import Workers, one_thread_each
@@ -70,60 +69,64 @@ def steps_asked_for(settings: RunSettings) -> tuple[Step, ...]:
     )
 
 
-def run_steps(
+def start_run(
     settings: RunSettings,
     out: str | os.PathLike[str],
     *,
-    further: Sequence[Step] = (),
-    resume: bool = False,
-    overwrite: bool = False,
-    n_jobs: int = 1,
-    begin: Callable[[str], None] | None = None,
-    progress: Progress | None = None,
-) -> Path:
-    """Read the inputs, then take every step into one folder.
-
-    Every file appears whole or not at all, so that a run that was stopped anywhere can be
-    continued, to the same bytes.
+    resume: bool,
+    overwrite: bool,
+    begin: Callable[[str], None],
+) -> RunFolder:
+    """Open the folder of a run: one to be continued, or a new one with what was read.
 
     Parameters
     ----------
     settings : RunSettings
     out : path-like
-        The run folder.
-    further : sequence of Step
-        Taken after those that the settings ask for.
-    resume, overwrite, n_jobs, progress
-        As for `run_pipeline`.
-    begin : callable, optional
-        Called with the name of each step when it begins.
+    resume : bool
+        Continue what an earlier run with the same settings left; start if there is nothing.
+    overwrite : bool
+        Replace an earlier run, once the new inputs have been read and judged.
+    begin : callable
+        Called with the name of this step where something is read.
 
     Raises
     ------
     FileError, InputError
         One sentence that says what is wrong, where, and what to do.
     """
-    out = Path(out)
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise InputError(f"n_jobs={n_jobs!r}; expected a whole number other than 0.")
-    begin = begin or (lambda name: None)
     folder = RunFolder(out)
     continues = resume and folder.place("header").is_file()
-    check_writable(out)
+    check_writable(folder.path)
     if continues:
         _check_continues(settings, folder)
-        _sweep(out)
-    elif not (resume and out.is_dir() and not any(out.iterdir())):
-        check_replaceable(out, overwrite=overwrite, marker=FILES["header"].name)
+        _sweep(folder.path)
+    elif not (resume and folder.path.is_dir() and not any(folder.path.iterdir())):
+        check_replaceable(folder.path, overwrite=overwrite, marker=FILES["header"].name)
     if not (continues and folder.done(READING)):
         begin(READING)
-        _check_apart(settings, out)
+        _check_apart(settings, folder.path)
         inputs = read_inputs(settings)
         if not continues:
-            _remove(out)
-        write_inputs(inputs, out)
-    folder, workers = RunFolder(out), Workers(n_jobs, progress or say_nothing)
-    for step in (*steps_asked_for(folder.settings), *further):
+            _remove(folder.path)
+        write_inputs(inputs, folder.path)
+    return RunFolder(out)
+
+
+def take_steps(
+    folder: RunFolder, steps: Sequence[Step], workers: Workers, begin: Callable[[str], None]
+) -> None:
+    """Take those of the steps whose results are not there yet.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    steps : sequence of Step
+    workers : Workers
+    begin : callable
+        Called with the name of each step when it begins.
+    """
+    for step in steps:
         if folder.done(step.name):
             logger.info("%s: done before", step.name)
             continue
@@ -131,7 +134,6 @@ def run_steps(
         logger.info("%s …", step.name)
         with one_thread_each():
             step.do(folder, workers)
-    return out
 
 
 def check_writable(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Connectomes of groups and of some subjects at several levels of motion, for the report."""
+"""Connectomes of groups and of some subjects at several references, for the report."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.slider import Slider
 
-N_LEVELS = 9
+N_REFERENCES = 9
 N_SUBJECTS = 12
 GROUP_FRACTION = 0.1
 MOST_OF_A_GROUP = 64
@@ -26,18 +26,18 @@ class Shown(NamedTuple):
 
 
 def slider_step(folder: RunFolder, workers: Workers) -> None:
-    """Adjust those who are shown to every level; keep the means of groups, and some subjects."""
+    """Adjust those who are shown to several references; keep means of groups, and some subjects."""
     shown = choose_shown(folder.confounds[:, 0], folder.known, folder.cohort.subject_ids)
     members = np.unique(np.concatenate([entry.members for entry in shown]))
     X, motion = folder.cohort.connectomes[members], folder.confounds[members]
     places = [np.searchsorted(members, entry.members) for entry in shown]
-    levels = choose_levels(folder.confounds[folder.known, 0], folder.reference[0])
-    references = np.tile(folder.reference, (len(levels), 1))
-    references[:, 0] = levels
-    jobs = [partial(_at_reference, folder.model, X, motion, places, one) for one in references]
+    references = choose_references(folder.confounds[folder.known, 0], folder.reference[0])
+    rows = np.tile(folder.reference, (len(references), 1))
+    rows[:, 0] = references
+    jobs = [partial(_at_reference, folder.model, X, motion, places, one) for one in rows]
     found = workers.run(jobs)
     slider = Slider(
-        references=levels,
+        references=references,
         keys=tuple(entry.key for entry in shown),
         matrices=np.stack(found, axis=1),
         observed=_means(X, places),
@@ -46,12 +46,12 @@ def slider_step(folder: RunFolder, workers: Workers) -> None:
     slider.save(folder.place("slider"))
 
 
-def choose_levels(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
-    """Return levels of motion from the least (or none) to what few exceed, with the reference.
+def choose_references(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
+    """Return motion from the least (or none) to what few subjects exceed, with the reference.
 
     Examples
     --------
-    >>> choose_levels(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
+    >>> choose_references(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
     array([0.   , 0.1075, 0.86  ])
     """
     top = float(np.quantile(motion, 0.95))
@@ -59,7 +59,7 @@ def choose_levels(motion: NDArray[np.float64], reference: float) -> NDArray[np.f
     if top <= low:
         top = float(motion.max())
     top = float(f"{top:.2g}")
-    return np.unique(np.append(np.linspace(low, max(top, reference), N_LEVELS), reference))
+    return np.unique(np.append(np.linspace(low, max(top, reference), N_REFERENCES), reference))
 
 
 def choose_shown(
