@@ -14,7 +14,7 @@ from small_study import write_derivatives
 from stillome.cli import main
 from stillome.cli.app import VERBS
 from stillome.io.write_cohort import write_cohort
-from stillome.report import figures, write
+from stillome.report import figures, writing
 from stillome.simulate import simulate_cohort
 
 HOUSE = Path(__file__).parents[1]
@@ -56,7 +56,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     # All figures together are drawn in the tests of the report.
     few = partial(figures.draw_figures, plans=figures.PLANS[:1])
-    monkeypatch.setattr(write, "draw_figures", few)
+    monkeypatch.setattr(writing, "draw_figures", few)
     connectomes, _ = write_derivatives(tmp_path / "derivatives")
     (connectomes / "participants.tsv").rename(tmp_path / "participants.tsv")
     return tmp_path

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stillome.methods.graph_vae.inv_vae import InvVAE
     from stillome.methods.inv_fa.inv_fa import InvFA
     from stillome.methods.registry import METHODS
-    from stillome.run.pipeline import run_pipeline
+    from stillome.pipeline import run_pipeline
     from stillome.run.settings import RunSettings
     from stillome.simulate import simulate_cohort
 
@@ -56,7 +56,7 @@ _PLACES = {
     "read_cohort": "stillome.io.cohorts",
     "read_connectomes": "stillome.io.connectomes",
     "read_motion": "stillome.io.motion.summary",
-    "run_pipeline": "stillome.run.pipeline",
+    "run_pipeline": "stillome.pipeline",
     "simulate_cohort": "stillome.simulate",
 }
 

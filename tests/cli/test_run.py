@@ -44,8 +44,9 @@ def finished(tmp_path_factory):
 def test_a_run_says_what_it_found_and_where_the_results_are(finished):
     out, _, result = finished
     assert result.returncode == 0, result.stderr
-    assert "raw connectomes" in result.stdout and "from z" in result.stdout
-    assert "reading of people not seen" in result.stdout
+    said = " ".join(result.stdout.split())
+    assert "from the raw connectomes" in said and "gone from the latents z?" in said
+    assert "reading predicted in subjects who were not in the fit" in said
     assert str(out / "adjusted") in result.stdout
     assert "report.html" not in result.stdout and not (out / "report.html").exists()
     assert "\x1b" not in result.stdout and "it/s" not in result.stderr
@@ -154,7 +155,7 @@ def test_the_demo_is_a_run_on_files_written_beside_it(tmp_path, monkeypatch, cap
     assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "3"]) == 0
     said, notes = capsys.readouterr()
     assert f"stillome run --connectomes {tmp_path / 'demo-input' / 'connectomes'}" in said
-    assert "match the motion-free ones" in said
+    assert "nearest to the same subject's true" in " ".join(said.split())
     assert notes == ""
     header = json.loads((out / "run.json").read_text())
     assert header["simulated"] and header["settings"]["seed"] == 3

@@ -19,11 +19,11 @@ from stillome.io import read_connectomes, read_table
 from stillome.io.write_cohort import write_cohort
 from stillome.methods import make_method
 from stillome.methods.fitted import FittedModel, load_fitted, save_fitted
+from stillome.pipeline import run_pipeline
 from stillome.report.methods_text import methods_paragraph
-from stillome.report.results import read_results
 from stillome.report.sections import data_facts, provenance
-from stillome.report.verdict import judge
-from stillome.run import open_run, run_pipeline
+from stillome.run import RunFolder
+from stillome.run.judging import judge_run
 from stillome.run.settings import RunSettings
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
@@ -253,15 +253,14 @@ def test_a_run_is_adjusted_to_what_is_named(place, tmp_path):
     words += ["--reference=rms_mm=0.2", "--reference=sex=m", "--out", f"{tmp_path}/out"]
     words += [f"--subject={i:03}" for i in range(32)]
     assert main(words) == 0
-    work = open_run(tmp_path / "out")
+    work = RunFolder(tmp_path / "out")
     assert work.coding.levels == {"sex": ("f", "m")}
     asked = {"confounds": work.confounds, "reference": [0.2, 1]}
     assert_array_equal(work.adjusted, work.model.adjust(work.cohort.connectomes, **asked))
-    results = read_results(tmp_path / "out")
-    assert data_facts(results)["Removed"] == "rms (mm) and sex (adjusted to m)"
-    assert provenance(results)["facts"]["Reference motion"] == "0.2"
-    assert "(reference: 0.2)" in methods_paragraph(results)
-    assert "--reference rms_mm=0.2 --reference sex=m" in results.run["command"]
+    assert data_facts(work)["Removed"] == "rms (mm) and sex (adjusted to m)"
+    assert provenance(work)["facts"]["Reference motion"] == "0.2"
+    assert "(reference: 0.2)" in methods_paragraph(work)
+    assert "--reference rms_mm=0.2 --reference sex=m" in work.header["command"]
     assert main([*words, "--resume"]) == 0
 
 
@@ -275,17 +274,16 @@ def test_a_run_with_sites_speaks_of_them_and_shows_motion_only(place, tmp_path):
     )
     with pytest.warns(StillomeWarning, match="Motion is measured by rms_mm"):
         out = run_pipeline(settings, tmp_path / "out", report=False)
-    work = open_run(out)
+    work = RunFolder(out)
     assert (work.settings.confounds, work.settings.other_confounds) == (("rms_mm",), ("site",))
     assert work.motion.shape == (N, 1) and work.confounds.shape == (N, 2)
     run_pipeline(settings, out, resume=True, report=False)  # the same settings, in other words
-    results = read_results(out)
-    assert list(results.subjects.filter(like="site")) == []
-    assert results.confound == "rms_mm"
-    assert data_facts(results)["Removed"] == "rms (mm) and site (adjusted to Bonn)"
-    assert data_facts(results)["Traits"] == "none"
-    assert "effect of site (adjusted to Bonn)" in methods_paragraph(results)
-    assert judge(results).checks[0].question == "Did motion or site mark the scans?"
+    assert list(work.subjects.filter(like="site")) == []
+    assert work.measure == "rms_mm"
+    assert data_facts(work)["Removed"] == "rms (mm) and site (adjusted to Bonn)"
+    assert data_facts(work)["Traits"] == "none"
+    assert "effect of site (adjusted to Bonn)" in methods_paragraph(work)
+    assert judge_run(work).checks[0].question == "Did motion or site affect the raw connectomes?"
     adjusted = next((out / "adjusted").rglob("*_relmat.json")).read_text()
     assert "at rms_mm = 0, site = Bonn" in adjusted
     assert load_fitted(out / "model").coding == work.coding

@@ -8,8 +8,10 @@ import time
 import pytest
 from selenium import webdriver
 
-from report.run_folders import small_cohort, write_run
-from stillome.report import read_results, write_report
+from report.run_folders import make_eventful, run_small
+from stillome.report import write_report
+from stillome.run import RunFolder
+from stillome.simulate import simulate_cohort
 
 REQUIRED = "STILLOME_REQUIRE_BROWSER"
 _OPTIONS = (
@@ -29,25 +31,25 @@ def run_folder(tmp_path_factory):
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    folder, done = base / "finished-run", base / "finished-run.done"
+    place, done = base / "finished", base / "finished.done"
     try:
-        (base / "finished-run.lock").mkdir()
+        place.mkdir()
     except FileExistsError:
         deadline = time.monotonic() + 240
         while not done.exists():
             assert time.monotonic() < deadline, "the other worker has not finished the run"
             time.sleep(0.2)
-        return folder
-    cohort, truth = small_cohort()
-    write_run(folder, cohort, truth)
-    write_report(folder)
+        return place / "run"
+    run = run_small(place, simulate_cohort(70, "thinning", n_traits=1, random_state=0))
+    make_eventful(run)
+    write_report(run)
     done.touch()
-    return folder
+    return run
 
 
 @pytest.fixture(scope="session")
-def results(run_folder):
-    return read_results(run_folder)
+def folder(run_folder):
+    return RunFolder(run_folder)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_before_and_after_can_be_compared(page):
     assert "below: as scanned" in text(page, "matrix-title")
 
 
-def test_pointing_at_an_edge_tells_its_regions_and_counts(page, results):
+def test_pointing_at_an_edge_tells_its_regions_and_counts(page, folder):
     matrix = page.find_element(By.ID, "matrix")
     page.execute_script(
         """const box = arguments[0].getBoundingClientRect();
@@ -116,7 +116,7 @@ def test_pointing_at_an_edge_tells_its_regions_and_counts(page, results):
         matrix,
     )
     first = text(page, "cell")
-    names = set(results.cohort.regions["name"])
+    names = set(folder.cohort.regions["name"])
     pair, counts = first.split(": scanned ")
     assert set(pair.split(" – ")) <= names
     page.find_element(By.ID, "reference").send_keys(Keys.END)
@@ -125,14 +125,14 @@ def test_pointing_at_an_edge_tells_its_regions_and_counts(page, results):
     assert text(page, "cell").split(": scanned ")[1].startswith(scan)
 
 
-def test_the_matrix_shows_the_counts_of_the_run(page, results):
+def test_the_matrix_shows_the_counts_of_the_run(page, folder):
     rows = page.execute_script(
         "return JSON.parse(document.getElementById('report-data').textContent).slider.regions.names"
     )
     page.find_element(By.ID, "matrix").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    names = results.cohort.regions["name"].tolist()
+    names = folder.cohort.regions["name"].tolist()
     place = [names.index(rows[0]), names.index(rows[2])]
-    expected = results.slider.observed[0][place[0], place[1]]
+    expected = folder.slider.observed[0][place[0], place[1]]
     told = text(page, "cell").split(": scanned ")[1].split(", adjusted")[0]
     assert float(told.replace(",", "")) == pytest.approx(expected, rel=0.02, abs=0.6)
 
@@ -161,25 +161,25 @@ def test_the_table_sorts_both_ways(page):
         assert header.get_attribute("aria-sort") == direction
 
 
-def test_the_table_is_searched_and_filtered(page, results):
+def test_the_table_is_searched_and_filtered(page, folder):
     page.find_element(By.ID, "search").send_keys("script")
     assert column(page, 0) == [HOSTILE_ID]
     page.find_element(By.ID, "search").send_keys(Keys.CONTROL, "a")
     page.find_element(By.ID, "search").send_keys("few fibres")
-    assert column(page, 0) == [results.cohort.subject_ids[0]]
+    assert column(page, 0) == [folder.cohort.subject_ids[0]]
     page.find_element(By.ID, "search").send_keys(Keys.CONTROL, "a")
     page.find_element(By.ID, "search").send_keys("nobody")
     assert text(page, "count") == "No subject matches."
     page.execute_script("document.getElementById('search').value = ''")
     Select(page.find_element(By.ID, "flag")).select_by_value("any")
-    assert len(column(page, 0)) == int((results.subjects["flags"] != "").sum())
+    assert len(column(page, 0)) == int((folder.subjects["flags"] != "").sum())
 
 
-def test_the_table_is_paged(page, results):
+def test_the_table_is_paged(page, folder):
     first = column(page, 0)
     page.find_element(By.ID, "next").send_keys(Keys.ENTER)
     assert not set(first) & set(column(page, 0))
-    assert text(page, "count") == f"26–50 of {results.cohort.n_subjects} subjects"
+    assert text(page, "count") == f"26–50 of {folder.cohort.n_subjects} subjects"
 
 
 def test_a_subject_of_the_table_opens_in_the_slider(page):
@@ -242,12 +242,12 @@ def test_the_methods_are_copied(page):
 
 @pytest.mark.parametrize(
     "variant",
-    [bare, lambda results: with_regions(results, [0, 1, 10, 11, 12]), with_many_regions],
+    [bare, lambda folder: with_regions(folder, [0, 1, 10, 11, 12]), with_many_regions],
     ids=["bare", "5 regions", "400 regions"],
 )
-def test_other_cohorts_work_too(browser, results, variant, tmp_path):
+def test_other_cohorts_work_too(browser, folder, variant, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(variant(results), [], {}), encoding="utf-8")
+    path.write_text(render(variant(folder), [], {}), encoding="utf-8")
     open_page(browser, path, 360)
     before = pixels(browser, "matrix")
     browser.find_element(By.ID, "reference").send_keys(Keys.END)
@@ -256,9 +256,9 @@ def test_other_cohorts_work_too(browser, results, variant, tmp_path):
     assert problems(browser) == []
 
 
-def test_thousands_of_subjects_stay_usable(browser, results, tmp_path):
+def test_thousands_of_subjects_stay_usable(browser, folder, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(with_many_subjects(results), [], {}), encoding="utf-8")
+    path.write_text(render(with_many_subjects(folder), [], {}), encoding="utf-8")
     open_page(browser, path, 1600)
     assert len(column(browser, 0)) == 25
     spent = browser.execute_script(

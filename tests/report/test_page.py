@@ -7,32 +7,29 @@ from html.parser import HTMLParser
 import pytest
 
 from report.run_folders import HOSTILE_ID
-from report.variants import as_weights, bare, with_many_regions, with_region_columns, with_regions
+from report.variants import (
+    as_weights,
+    bare,
+    changed,
+    with_many_regions,
+    with_region_columns,
+    with_regions,
+)
 from stillome.exceptions import FileError
 from stillome.persistence import read_json
 from stillome.report import write_report
 from stillome.report.figures import PLANS, draw_figures
 from stillome.report.page import render
 
-
-def with_settings(results, **settings):
-    return replace(results, run=results.run | {"settings": results.settings | settings})
-
-
 VARIANTS = {
     "bare": bare,
     "weights": as_weights,
-    "no lobes": lambda results: with_region_columns(results, ["name", "hemisphere"]),
-    "5 regions": lambda results: with_regions(results, [0, 1, 10, 11, 12], lengths=False),
+    "no lobes": lambda folder: with_region_columns(folder, ["name", "hemisphere"]),
+    "5 regions": lambda folder: with_regions(folder, [0, 1, 10, 11, 12], lengths=False),
     "400 regions": with_many_regions,
-    "no slider": lambda results: replace(results, slider=None),
-    "several measures removed": lambda results: replace(
-        results,
-        run=results.run
-        | {
-            "settings": results.settings
-            | {"confounds": ["rms_mm", "rotation_rad"], "reference": []}
-        },
+    "no slider": lambda folder: changed(folder, slider=None),
+    "several measures removed": lambda folder: changed(
+        folder, settings=replace(folder.settings, confounds=("rms_mm", "rotation_rad"))
     ),
 }
 
@@ -86,43 +83,44 @@ def test_an_id_that_is_a_program_stays_text(html):
     assert html.count("</script>") == 3
 
 
-def test_the_numbers_of_the_run_are_in_the_words(html, results):
+def test_the_numbers_of_the_run_are_in_the_words(html, folder):
     paragraph = re.search(r'id="paragraph">(.*?)</div>', html, flags=re.S)[1]
     assert "70 simulated subjects" in paragraph
     assert "Zhang, Y., Liu, M." in paragraph
-    assert results.run["command"] in html
-    assert "ab" * 32 in html
+    assert folder.header["command"] in html
+    hashes = folder.header["provenance"]["Inputs"]
+    assert len(hashes) == 72 and all(digest in html for digest in hashes.values())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_kind_of_cohort_has_its_page(results, variant):
-    page = render(VARIANTS[variant](results), [], {})
+def test_every_kind_of_cohort_has_its_page(folder, variant):
+    page = render(VARIANTS[variant](folder), [], {})
     assert len(page) < 15e6
     words = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page, flags=re.S)
     assert not re.search(r"\b(nan|None|undefined|NaN)\b", words)
 
 
-def test_sections_without_content_are_left_out(results):
-    ids = Ids(render(bare(results), [], {})).ids
+def test_sections_without_content_are_left_out(folder):
+    ids = Ids(render(bare(folder), [], {})).ids
     assert "traits" not in ids
     assert "brain" not in ids
 
 
 @pytest.mark.parametrize("variant", ["bare", "5 regions", "weights"])
-def test_small_cohorts_have_their_figures(results, variant):
-    found = VARIANTS[variant](results)
+def test_small_cohorts_have_their_figures(folder, variant):
+    found = VARIANTS[variant](folder)
     drawn = {plan.name for plan in PLANS if plan.draw(found) is not None}
     assert {"motion_effects", "leakage_cohort", "components", "subject"} <= drawn
 
 
-def test_what_cannot_be_drawn_says_why(results, tmp_path):
-    same = results.cohort.motion.assign(rms_mm=0.3)
-    found = replace(results, cohort=replace(results.cohort, motion=same))
-    plans = [plan for plan in PLANS if plan.name in ("motion_effects", "latent_units")]
+def test_what_cannot_be_drawn_says_why(folder, tmp_path):
+    summary = folder.comparison["summary"].iloc[:0]
+    found = changed(folder, comparison=folder.comparison | {"summary": summary})
+    plans = [plan for plan in PLANS if plan.name in ("traits", "latent_units")]
     pictures, left_out = draw_figures(found, tmp_path, plans=plans)
     assert [picture.name for picture in pictures] == ["latent_units"]
-    assert "nothing differs" in left_out["What motion does to this cohort"]
-    assert "nothing differs" in render(found, pictures, left_out)
+    assert "an empty table" in left_out["Trait prediction by method"]
+    assert "an empty table" in render(found, pictures, left_out)
 
 
 LEAKS = [
@@ -133,14 +131,13 @@ LEAKS = [
 
 @pytest.mark.parametrize(("others", "sought", "read", "gone", "explained"), LEAKS)
 def test_leakage_is_told_of_all_that_was_removed(
-    results, others, sought, read, gone, explained, tmp_path
+    folder, others, sought, read, gone, explained, tmp_path
 ):
-    traits = results.cohort.traits.assign(site=["A", "B"] * 35)
-    settings = results.settings | {"other_confounds": others}
-    found = replace(
-        results,
-        cohort=replace(results.cohort, traits=traits),
-        run=results.run | {"settings": settings},
+    traits = folder.cohort.traits.assign(site=["A", "B"] * 35)
+    found = changed(
+        folder,
+        cohort=replace(folder.cohort, traits=traits),
+        settings=replace(folder.settings, other_confounds=tuple(others)),
     )
     plans = [plan for plan in PLANS if plan.name.startswith("leakage")]
     first, second = draw_figures(found, tmp_path, plans=plans)[0]
@@ -155,9 +152,9 @@ def test_leakage_is_told_of_all_that_was_removed(
     assert f"M{read[1:]} left" in page
 
 
-def test_the_same_run_gives_the_same_bytes(results, html, run_folder):
-    again = render(results, [], {})
-    assert again == render(results, [], {})
+def test_the_same_run_gives_the_same_bytes(folder, html, run_folder):
+    again = render(folder, [], {})
+    assert again == render(folder, [], {})
     assert len(again) < len(html)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from report.variants import as_weights, with_many_regions, with_region_columns
+from report.variants import as_weights, changed, with_many_regions, with_region_columns
 from stillome.cohort.edges import edge_indices
 from stillome.plot.region_order import region_order
 from stillome.report.slider_data import _packed, slider_data
@@ -22,11 +22,11 @@ def unpacked(data):
     return (packed / 65535.0) ** 2 * data["largest"]
 
 
-def test_the_page_holds_the_matrices_of_the_run(results):
-    data = slider_data(results)
-    order = region_order(results.cohort.regions)
+def test_the_page_holds_the_matrices_of_the_run(folder):
+    data = slider_data(folder)
+    order = region_order(folder.cohort.regions)
     rows, columns = edge_indices(len(order))
-    found, slider = unpacked(data), results.slider
+    found, slider = unpacked(data), folder.slider
     error = data["largest"] / 65535
     expected = slider.matrices[:, :, order[rows], order[columns]]
     np.testing.assert_allclose(found[:, 1:], expected, atol=error)
@@ -46,19 +46,19 @@ def test_packing_loses_little(values):
     assert ((packed == 0) >= (values == 0)).all()
 
 
-def test_a_fine_atlas_still_fits(results):
-    data = slider_data(with_many_regions(results))
+def test_a_fine_atlas_still_fits(folder):
+    data = slider_data(with_many_regions(folder))
     assert len(data["packed"]) < 9e6
-    assert data["references"][0] == results.slider.references[0].round(6)
-    assert data["references"][-1] == results.slider.references[-1].round(6)
-    assert data["keys"][:3] == list(results.slider.keys[:3])
+    assert data["references"][0] == folder.slider.references[0].round(6)
+    assert data["references"][-1] == folder.slider.references[-1].round(6)
+    assert data["keys"][:3] == list(folder.slider.keys[:3])
 
 
-def test_what_does_not_fit_is_counted(results):
-    n_edges = results.cohort.n_regions * (results.cohort.n_regions - 1) // 2
-    data = slider_data(results, budget=2 * n_edges * 6 * 5)
+def test_what_does_not_fit_is_counted(folder):
+    n_edges = folder.cohort.n_regions * (folder.cohort.n_regions - 1) // 2
+    data = slider_data(folder, budget=2 * n_edges * 6 * 5)
     assert len(data["references"]) == 5
-    assert len(data["keys"]) + data["leftOut"] == len(results.slider.keys)
+    assert len(data["keys"]) + data["leftOut"] == len(folder.slider.keys)
     assert len(data["keys"]) == 5
 
 
@@ -70,24 +70,24 @@ def test_what_does_not_fit_is_counted(results):
         (["name", "lobe"], False, True),
     ],
 )
-def test_unknown_places_and_lobes_are_none(results, columns, places, lobes):
-    regions = slider_data(with_region_columns(results, columns))["regions"]
+def test_unknown_places_and_lobes_are_none(folder, columns, places, lobes):
+    regions = slider_data(with_region_columns(folder, columns))["regions"]
     assert (regions["places"] is not None, regions["lobe"] is not None) == (places, lobes)
 
 
-def test_places_in_voxels_have_no_outline(results):
-    table = results.cohort.regions.assign(x=lambda t: t["x"] + 200)
-    moved = replace(results, cohort=replace(results.cohort, regions=table))
-    assert slider_data(results)["regions"]["mni"]
+def test_places_in_voxels_have_no_outline(folder):
+    table = folder.cohort.regions.assign(x=lambda t: t["x"] + 200)
+    moved = changed(folder, cohort=replace(folder.cohort, regions=table))
+    assert slider_data(folder)["regions"]["mni"]
     assert not slider_data(moved)["regions"]["mni"]
 
 
-def test_small_weights_keep_their_digits(results):
-    data = slider_data(as_weights(results))
+def test_small_weights_keep_their_digits(folder):
+    data = slider_data(as_weights(folder))
     assert not data["whole"]
     found = unpacked(data)
     assert 0 < found[found > 0].min() < 0.02
 
 
-def test_without_a_slider_there_is_none(results):
-    assert slider_data(replace(results, slider=None)) is None
+def test_without_a_slider_there_is_none(folder):
+    assert slider_data(changed(folder, slider=None)) is None

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.run import RunSettings, command_line
-from stillome.run.folder import read_header
+from stillome.run import RunFolder, RunSettings, command_line
 from stillome.run.parallel import run_jobs
 from stillome.run.removed import choose_confounds
 from stillome.run.settings import check_same, from_json, to_json
 from stillome.run.steps.listing import flag_subjects
-from stillome.run.steps.sliding import choose_levels, choose_shown
+from stillome.run.steps.sliding import choose_references, choose_shown
 
 NAMES = st.text("abc _'$", min_size=1, max_size=5).map(lambda text: "x" + text)
 
@@ -87,14 +86,14 @@ def test_a_header_changed_by_hand_is_one_sentence(tmp_path):
     with pytest.raises(FileError, match="cannot be read"):
         from_json({"connectomes": ["c"], "motion": ["m"], "magic": 1})
     with pytest.raises(FileError, match="is missing"):
-        read_header(tmp_path)
+        RunFolder(tmp_path).header  # noqa: B018
     for content, says in (
         ('{"format": "x"}', "not that of a stillome run"),
         ('{"format": "stillome-run", "version": 9, "settings": {}}', "run format 9"),
     ):
         (tmp_path / "run.json").write_text(content)
         with pytest.raises(FileError, match=says):
-            read_header(tmp_path)
+            RunFolder(tmp_path).header  # noqa: B018
 
 
 @given(
@@ -102,7 +101,7 @@ def test_a_header_changed_by_hand_is_one_sentence(tmp_path):
     st.sampled_from([0.0, 0.3, 20.0]),
 )
 def test_levels_grow_from_none_and_hold_the_reference(motion, reference):
-    levels = choose_levels(np.array(motion), reference)
+    levels = choose_references(np.array(motion), reference)
     assert (np.diff(levels) > 0).all()
     assert levels[0] == 0.0
     assert reference in levels

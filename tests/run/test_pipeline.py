@@ -8,10 +8,15 @@ import pandas as pd
 import pytest
 
 from small_study import contents, write_study
+from stillome.evaluate import fidelity_report, leakage_certificate
+from stillome.evaluate.motion_effects import describe_motion_effects
 from stillome.exceptions import FileError, InputError, StillomeError
 from stillome.io import read_connectomes
-from stillome.run import open_run, run_pipeline, verdict
-from stillome.run.pipeline import READING, steps_of
+from stillome.methods.linear.edgewise import EdgewiseRegression
+from stillome.pipeline import run_pipeline, steps_of
+from stillome.run import RunFolder
+from stillome.run.run_certificates import find_certificate
+from stillome.run.run_files import FILES, READING
 
 
 class InterruptedHere(Exception):  # noqa: N818
@@ -67,9 +72,8 @@ def test_motion_is_read_from_raw_connectomes_and_not_from_ours(whole):
     assert {use for use, *_ in passed.index} == {"cohort", "unseen"}
     assert set(found.loc[found["use"] == "unseen", "n_subjects"]) == {20}
     assert ("cohort", "edgewise", "z") in passed.index
-    said = json.loads((out / "certificates.json").read_text())
-    assert {(s["use"], s["method"], s["features"]) for s in said["sentences"]} == set(passed.index)
-    assert said["level"] == 0.05
+    notes = json.loads((out / "certificates.json").read_text())
+    assert notes == {"level": 0.05, "n_permutations": 500, "notes": []}
 
 
 def test_fidelity_and_traits_name_the_method_and_its_baseline(whole):
@@ -107,15 +111,58 @@ def test_the_slider_goes_through_the_reference_where_everybody_is_adjusted(whole
         totals = slider["matrices"][0].sum(axis=(1, 2))
         assert (np.diff(totals) < 0).all()  # more motion, fewer fibres
         subject = str(slider["keys"][3])
-        position = open_run(out).cohort.subject_ids.index(subject)
+        position = RunFolder(out).cohort.subject_ids.index(subject)
         assert (slider["matrices"][3, at_zero] == adjusted[position]).all()
 
 
-def test_the_verdict_is_a_few_sentences(whole):
-    lines = verdict(whole[0])
-    assert any("raw connectomes" in line for line in lines)
-    assert any(line.startswith("reading of people not seen") for line in lines)
-    assert all(line.endswith(".") for line in lines)
+def test_every_file_of_a_run_is_in_the_table_of_files(whole):
+    """And every entry of the table but what this run did not ask for is there."""
+    out, _, _ = whole
+    names = {file.name for file in FILES.values()}
+    found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert {path for path in found if not any(Path(path).is_relative_to(n) for n in names)} == set()
+    absent = {key for key, file in FILES.items() if not (out / file.name).exists()}
+    assert absent == {"truth", "frontier", "history", "figures", "report"}
+
+
+def test_baselines_are_fitted_once_for_certificates_and_fidelity(whole):
+    out, _, _ = whole
+    folder = RunFolder(out)
+    model = EdgewiseRegression().fit(folder.cohort.connectomes, confounds=folder.confounds)
+    latents, adjusted = folder.baseline("edgewise")
+    asked = {"confounds": folder.confounds, "reference": folder.reference}
+    assert np.array_equal(adjusted, model.adjust(folder.cohort.connectomes, **asked))
+    kept = fidelity_report(adjusted, folder.cohort.connectomes, motion=folder.motion)
+    row = folder.fidelity.set_index("method").loc["edgewise"]
+    assert row["strength_r"] == kept.strength_r
+    found = find_certificate(folder.certificates, "cohort", "edgewise", "z").found
+    again = leakage_certificate(latents, folder.confounds, n_permutations=500)
+    assert (found.table["p_value"] == again.table["p_value"]).all()
+
+
+def test_motion_effects_are_read_as_they_were_computed(whole):
+    out, _, _ = whole
+    folder = RunFolder(out)
+    for found, connectomes in (
+        (folder.motion_effects, folder.cohort.connectomes),
+        (folder.effects_left, folder.adjusted),
+    ):
+        cohort = replace(folder.cohort, connectomes=connectomes)
+        expected = describe_motion_effects(cohort, "rms_mm")
+        assert np.array_equal(found.motion, expected.motion)
+        assert np.array_equal(found.difference, expected.difference)
+        assert found.share_lost == expected.share_lost
+        assert found.qcsc.lengths is None
+        for name in ("correlations", "p_values"):
+            assert np.array_equal(
+                getattr(found.qcsc, name), getattr(expected.qcsc, name), equal_nan=True
+            )
+        for mine, theirs in zip(found.groups, expected.groups, strict=True):
+            assert np.array_equal(mine, theirs)
+        pd.testing.assert_frame_equal(found.totals, expected.totals)
+        pd.testing.assert_frame_equal(
+            found.changed_edges, expected.changed_edges, check_dtype=False
+        )
 
 
 def test_stopped_after_every_step_and_by_two_workers_the_bytes_are_the_same(
@@ -155,9 +202,9 @@ def test_stopped_in_the_middle_of_a_step_nothing_is_half_written(whole, tmp_path
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seed": 1}, "--seed 0, not 1"),
-        ({"confounds": ("rotation_rad",)}, "--confound rms_mm, not rotation_rad"),
-        ({"baselines": ()}, "--baseline edgewise, not (none)"),
+        ({"seed": 1}, "0, not 1"),
+        ({"confounds": ("rotation_rad",)}, "rms_mm, not rotation_rad"),
+        ({"baselines": ()}, "edgewise, not (none)"),
     ],
 )
 def test_a_run_is_continued_with_the_settings_it_was_begun_with(whole, change, says):

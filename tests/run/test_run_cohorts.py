@@ -1,7 +1,9 @@
 """Runs on cohorts that are not as one would wish."""
 
 import json
+import sys
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,12 +11,17 @@ import pytest
 
 from small_study import write_study
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
-from stillome.run import open_run, run_pipeline
+from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.methods.linear.edgewise import EdgewiseRegression
+from stillome.methods.registry import METHODS
+from stillome.pipeline import run_pipeline, steps_of
+from stillome.run import RunFolder
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
-from stillome.run.pipeline import steps_of
 from stillome.run.removed import choose_confounds
+from stillome.run.steps import predicting
 from stillome.run.steps.certifying import hold_out
+from stillome.run.steps.fitting import new_method
 
 
 def stop_before(name):
@@ -44,7 +51,7 @@ def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
 
 def test_families_stay_together_and_covariates_are_kept(tmp_path):
     settings = write_study(
-        tmp_path / "study", 64, trait=("reading",), keep=("age",), group="family"
+        tmp_path / "study", 64, trait=("reading",), keep=("age",), group="family", baselines=()
     )
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Certifying"))
@@ -54,28 +61,63 @@ def test_families_stay_together_and_covariates_are_kept(tmp_path):
     assert list(inputs.cohort.traits) == ["reading", "age", "family"]
 
 
-def test_a_method_that_cannot_keep_covariates_says_so(tmp_path):
-    settings = write_study(
-        tmp_path / "study", 24, trait=(), keep=("age",), method="edgewise", baselines=()
-    )
-    with pytest.raises(InputError, match="leave out --keep"):
+class Keeping(EdgewiseRegression):
+    """A baseline that notes what it is asked to keep."""
+
+    asked: ClassVar = []
+
+    def fit(self, X, y=None, *, confounds=None, covariates_to_keep=None):
+        self.asked.append(covariates_to_keep)
+        return super().fit(X, y, confounds=confounds)
+
+
+def test_what_is_to_be_kept_reaches_every_fit(tmp_path, monkeypatch):
+    ours, asked = [], {}
+    fit = InvFA.fit
+
+    def noting(self, X, y=None, *, confounds=None, covariates_to_keep=None):
+        ours.append(covariates_to_keep)
+        return fit(self, X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+
+    def stop(*args, **options):
+        asked.update(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(InvFA, "fit", noting)
+    monkeypatch.setattr(Keeping, "asked", [])
+    monkeypatch.setitem(METHODS._places, "edgewise", (Keeping.__module__, "Keeping"))
+    monkeypatch.setitem(sys.modules, Keeping.__module__, sys.modules[__name__])
+    monkeypatch.setattr(predicting, "compare_methods", stop)
+    settings = write_study(tmp_path / "study", 64, trait=("reading",), keep=("age",))
+    with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out")
+    folder = RunFolder(tmp_path / "out")
+    train, _ = hold_out(folder)
+    everybody = folder.cohort.traits[["age"]].to_numpy()
+    for found, expected in ((ours, [everybody, everybody[train]]), (Keeping.asked, [everybody])):
+        assert len(found) == len(expected)
+        assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+    assert asked["keep"] == ["age"]
 
 
-def test_the_frontier_is_kept_where_the_weight_is_searched(tmp_path):
+def test_the_weight_is_chosen_once_and_every_fit_has_it(tmp_path):
     settings = write_study(
         tmp_path / "study", 80, trait=(), traits=(), baselines=(), invariance_weight="auto"
     )
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Adjusting"))
-    assert len(pd.read_csv(tmp_path / "out" / "frontier.tsv", sep="\t")) == 5
+    folder = RunFolder(tmp_path / "out")
+    assert len(folder.frontier) == 5
+    weight = folder.model.get_params()["invariance_weight"]
+    assert weight in set(folder.frontier["weight"])
+    assert new_method(folder, "inv-fa").get_params()["invariance_weight"] == weight
 
 
 def read_run(place, n, **settings):
     """A run that has been read and nothing more."""
     inputs = read_inputs(write_study(place / f"study-{n}", n, **settings))
     write_inputs(inputs, place / f"out-{n}")
-    return open_run(place / f"out-{n}")
+    return RunFolder(place / f"out-{n}")
 
 
 @pytest.mark.parametrize("n", [60, 61, 66, 67, 100])
@@ -97,7 +139,7 @@ def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
                 read_inputs(settings)
         else:
             write_inputs(read_inputs(settings), tmp_path / "out")
-            assert says in hold_out(open_run(tmp_path / "out"))
+            assert says in hold_out(RunFolder(tmp_path / "out"))
 
 
 def test_the_first_usual_measure_of_motion_is_chosen_and_said():

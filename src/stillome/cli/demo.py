@@ -40,12 +40,12 @@ def demo(
     """
     from stillome.persistence import check_replaceable
     from stillome.run import command_line
-    from stillome.run.folder import HEADER
-    from stillome.run.pipeline import check_writable
+    from stillome.run.run_files import FILES
+    from stillome.run.stepping import check_writable
 
     check_writable(out)
     if not resume:
-        check_replaceable(out, overwrite=overwrite, marker=HEADER)
+        check_replaceable(out, overwrite=overwrite, marker=FILES["header"].name)
     settings = write_study(out, seed, overwrite=overwrite or resume)
     if not quiet:
         print(

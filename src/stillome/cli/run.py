@@ -167,8 +167,8 @@ def perform(
     Stopped
         After Ctrl-C, with the command that continues.
     """
-    from stillome.run import command_line, run_pipeline
-    from stillome.run.pipeline import steps_of
+    from stillome.pipeline import run_pipeline, steps_of
+    from stillome.run import command_line
 
     try:
         with steps(1 + len(steps_of(settings, report=report)), quiet=quiet) as step:

@@ -1,20 +1,15 @@
-"""From the results of a run to the arguments of the figures in `stillome.plot`."""
+"""From what a run left in its folder to the arguments of the figures in `stillome.plot`."""
 
-from dataclasses import replace
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
-from stillome.evaluate.motion_effects import (
-    MotionEffects,
-    describe_motion_effects,
-    qcsc_correlations,
-)
+from stillome.evaluate.words import number
+from stillome.methods.method_words import method_name
 from stillome.plot.circle import plot_changed_edges
 from stillome.plot.component_plane import plot_components
 from stillome.plot.correction import plot_correction
@@ -30,180 +25,159 @@ from stillome.plot.qcsc import plot_qcsc
 from stillome.plot.training import plot_latent_units, plot_training
 from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
-from stillome.report.certificates import certificates_of
-from stillome.report.results import Results
-from stillome.report.run_tables import ID
-from stillome.report.words import method_name, number
+from stillome.run.folder import RunFolder
 
 
-@lru_cache(maxsize=1)
-def describe(results: Results) -> MotionEffects:
-    """Describe what motion did, with groups as large as the cohort allows."""
-    n_known = int(np.isfinite(_motion(results)).sum())
-    return describe_motion_effects(
-        results.cohort, results.confound, n_groups=int(np.clip(n_known // 2, 2, 10))
-    )
-
-
-def motion_measures(results: Results) -> Figure | None:
+def motion_measures(folder: RunFolder) -> Figure | None:
     """Draw how the motion measures go together, where there are several."""
-    numeric = results.cohort.motion.select_dtypes("number")
+    numeric = folder.cohort.motion.select_dtypes("number")
     return plot_motion_measures(numeric) if numeric.shape[1] > 1 else None
 
 
-def motion_effects(results: Results) -> Figure:
+def motion_effects(folder: RunFolder) -> Figure:
     """Draw what motion did to the cohort."""
-    return plot_motion_effects(describe(results))
+    return plot_motion_effects(folder.motion_effects)
 
 
-def changed_edges(results: Results) -> Figure:
+def changed_edges(folder: RunFolder) -> Figure:
     """Draw the edges that motion changes most around a circle."""
-    label = f"{_things(results)}: large − small motion"
-    return plot_changed_edges(describe(results).difference, results.cohort.regions, label=label)
+    label = f"{_things(folder)}: large − small motion"
+    difference = folder.motion_effects.difference
+    return plot_changed_edges(difference, folder.cohort.regions, label=label)
 
 
-def leakage_cohort(results: Results) -> Figure | None:
+def leakage_cohort(folder: RunFolder) -> Figure | None:
     """Draw what probes read from connectomes of the subjects the model was fitted to."""
-    return _leakage(results, "cohort")
+    return _leakage(folder, "cohort")
 
 
-def leakage_unseen(results: Results) -> Figure | None:
+def leakage_unseen(folder: RunFolder) -> Figure | None:
     """Draw what probes read from connectomes of subjects the model has not seen."""
-    return _leakage(results, "unseen")
+    return _leakage(folder, "unseen")
 
 
-def _leakage(results: Results, use: str) -> Figure | None:
+def _leakage(folder: RunFolder, use: str) -> Figure | None:
     tables = {
-        one.method: one.table
-        for one in certificates_of(results, use)
-        if one.features == "connectomes"
+        one.method: one.found.table
+        for one in folder.certificates
+        if (one.use, one.features) == (use, "connectomes")
     }
-    level = float(results.certificate_notes.get("level", 0.05))
-    return plot_leakage(tables, level=level, others=results.others) if tables else None
+    if not tables:
+        return None
+    level = folder.certificate_notes["level"]
+    return plot_leakage(tables, level=level, others=folder.settings.other_confounds)
 
 
-def group_differences(results: Results) -> Figure:
+def group_differences(folder: RunFolder) -> Figure:
     """Draw large minus small motion, before and after."""
-    groups = results.cohort.motion_groups(results.confound)
     panels = {
-        "as scanned": _difference(results.cohort.connectomes, groups.large, groups.small),
-        "adjusted": _difference(results.adjusted, groups.large, groups.small),
+        "as scanned": folder.motion_effects.difference,
+        "adjusted": folder.effects_left.difference,
     }
-    label = f"{_things(results)}: mean of large-motion group − mean of small-motion group"
-    return plot_edge_differences(panels, results.cohort.regions, label=label)
+    label = f"{_things(folder)}: mean of large-motion group − mean of small-motion group"
+    return plot_edge_differences(panels, folder.cohort.regions, label=label)
 
 
-def qcsc(results: Results) -> Figure:
+def qcsc(folder: RunFolder) -> Figure:
     """Draw the correlation of every edge with motion, before and after."""
-    adjusted = replace(results.cohort, connectomes=results.adjusted)
-    records = {
-        "as scanned": describe(results).qcsc,
-        "adjusted": qcsc_correlations(adjusted, results.confound),
-    }
-    return plot_qcsc(records)
+    return plot_qcsc(
+        {"as scanned": folder.motion_effects.qcsc, "adjusted": folder.effects_left.qcsc}
+    )
 
 
-def components(results: Results) -> Figure:
+def components(folder: RunFolder) -> Figure:
     """Draw the first two components of connectomes and latents, coloured by motion."""
     networks = {
-        "as scanned": np.log1p(matrices_to_edges(results.cohort.connectomes, check=False)),
-        "adjusted": np.log1p(matrices_to_edges(results.adjusted, check=False)),
+        name: np.log1p(matrices_to_edges(values, check=False))
+        for name, values in _before_and_after(folder).items()
     }
-    latents = _latents(results)
+    latents = folder.latents[folder.known]
     return plot_components(
         networks,
-        _motion(results),
+        folder.motion[folder.known, 0],
         latents={"latents z": latents} if latents.shape[1] > 1 else None,
-        measure=results.confound,
+        measure=folder.measure,
     )
 
 
-def correction(results: Results) -> Figure:
+def correction(folder: RunFolder) -> Figure:
     """Draw how much edges were corrected in those who moved little and much."""
-    groups = results.cohort.motion_groups(results.confound)
-    return plot_correction(results.cohort.connectomes, results.adjusted, groups)
+    before, after = _before_and_after(folder).values()
+    return plot_correction(before, after, folder.motion_effects.groups)
 
 
-def edge_means(results: Results) -> Figure:
+def edge_means(folder: RunFolder) -> Figure:
     """Draw the mean connectome before and after."""
-    panels = {
-        "as scanned": np.asarray(results.cohort.connectomes.mean(axis=0, dtype=np.float64)),
-        "adjusted": np.asarray(results.adjusted.mean(axis=0, dtype=np.float64)),
-    }
-    return plot_edge_means(panels, results.cohort.regions, label=f"mean {_things(results)}")
+    panels = {name: _mean(values) for name, values in _before_and_after(folder).items()}
+    return plot_edge_means(panels, folder.cohort.regions, label=f"mean {_things(folder)}")
 
 
-def glass_brain(results: Results) -> Figure | None:
+def glass_brain(folder: RunFolder) -> Figure | None:
     """Draw the edges that were corrected most in the brain."""
-    if not {"x", "y", "z"} <= set(results.cohort.regions.columns):
+    if not {"x", "y", "z"} <= set(folder.cohort.regions.columns):
         return None
-    change = results.adjusted.mean(axis=0, dtype=np.float64) - results.cohort.edge_means()
-    label = f"mean change in {_things(results)} (adjusted − scanned)"
-    return plot_glass_brain(change, results.cohort.regions, label=label)
+    before, after = _before_and_after(folder).values()
+    label = f"mean change in {_things(folder)} (adjusted − scanned)"
+    return plot_glass_brain(_mean(after) - _mean(before), folder.cohort.regions, label=label)
 
 
-def subject(results: Results) -> Figure:
+def subject(folder: RunFolder) -> Figure:
     """Draw the subject who moved most, before and after."""
-    motion = _motion(results)
-    place = int(np.nanargmax(motion)) if np.isfinite(motion).any() else 0
-    moved = f"{measure_label(results.confound)} {number(motion[place], 2)}"
+    motion = folder.motion[:, 0]
+    place = folder.known[np.argmax(motion[folder.known])]
+    moved = f"{measure_label(folder.measure)} {number(motion[place], 2)}"
     return plot_subject(
-        results.cohort.connectomes[place],
-        results.adjusted[place],
-        results.cohort.regions,
-        name=f"{results.cohort.subject_ids[place]}, {moved}",
-        measure=_things(results),
+        folder.cohort.connectomes[place],
+        folder.adjusted[place],
+        folder.cohort.regions,
+        name=f"{folder.cohort.subject_ids[place]}, {moved}",
+        measure=_things(folder),
     )
 
 
-def traits(results: Results) -> Figure | None:
+def traits(folder: RunFolder) -> Figure | None:
     """Draw how well traits are predicted."""
-    return plot_trait_prediction(results.comparison["summary"]) if results.comparison else None
+    if folder.comparison is None:
+        return None
+    return plot_trait_prediction(folder.comparison["summary"])
 
 
-def trait_components(results: Results) -> Figure | None:
+def trait_components(folder: RunFolder) -> Figure | None:
     """Draw the subjects with the lowest and highest values of the first trait in z."""
-    names = [str(name) for name in results.settings.get("trait") or []]
-    latents = _latents(results)
-    if not results.comparison or not names or names[0] not in results.cohort.traits:
+    latents = folder.latents[folder.known]
+    if folder.comparison is None or latents.shape[1] < 2:
         return None
-    if latents.shape[1] < 2:
-        return None
-    trait = pd.to_numeric(results.cohort.traits[names[0]], errors="coerce")
-    panels = {method_name(results.method): latents}
-    return plot_trait_components(panels, trait.to_numpy(), trait_name=names[0])
+    name = folder.settings.trait[0]
+    trait = folder.cohort.traits[name].to_numpy(np.float64, na_value=np.nan)[folder.known]
+    return plot_trait_components({method_name(folder.method): latents}, trait, trait_name=name)
 
 
-def latent_units(results: Results) -> Figure | None:
+def latent_units(folder: RunFolder) -> Figure | None:
     """Draw the information in each latent unit."""
-    kl = results.diagnostics.get("kl_per_unit")
-    return plot_latent_units(kl, int(results.diagnostics.get("active_units", 0))) if kl else None
+    if folder.diagnostics is None:
+        return None
+    return plot_latent_units(folder.diagnostics.kl_per_dimension, folder.diagnostics.active_units)
 
 
-def training(results: Results) -> Figure | None:
+def training(folder: RunFolder) -> Figure | None:
     """Draw the course of the training, where there was one."""
-    return plot_training(results.history) if results.history is not None else None
+    return plot_training(folder.history) if folder.history is not None else None
 
 
-def frontier(results: Results) -> Figure | None:
+def frontier(folder: RunFolder) -> Figure | None:
     """Draw what more invariance costs, where that was tried."""
-    return plot_frontier(results.frontier) if results.frontier is not None else None
+    return plot_frontier(folder.frontier) if folder.frontier is not None else None
 
 
-def _motion(results: Results) -> Floats:
-    return results.cohort.motion[results.confound].to_numpy(dtype=np.float64)
+def _before_and_after(folder: RunFolder) -> dict[str, NDArray[Any]]:
+    """Return connectomes (n_known, V, V) of the subjects whose confounds are known."""
+    known = folder.known
+    return {"as scanned": folder.cohort.connectomes[known], "adjusted": folder.adjusted[known]}
 
 
-def _latents(results: Results) -> Floats:
-    return results.latents.drop(columns=ID).to_numpy(dtype=np.float64)
+def _mean(connectomes: NDArray[Any]) -> Floats:
+    return np.asarray(connectomes.mean(axis=0, dtype=np.float64))
 
 
-def _things(results: Results) -> str:
-    return "fibres" if results.whole_counts else "weight"
-
-
-def _difference(
-    connectomes: NDArray[np.float64], large: NDArray[np.intp], small: NDArray[np.intp]
-) -> Floats:
-    after, before = (connectomes[who].mean(axis=0, dtype=np.float64) for who in (large, small))
-    return np.asarray(after - before)
+def _things(folder: RunFolder) -> str:
+    return "fibres" if folder.whole_counts else "weight"

@@ -9,28 +9,35 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from stillome.exceptions import InputError
+from stillome.methods.method_words import method_name
 from stillome.plot.style import house_style, save_figure
+from stillome.progress import Progress
 from stillome.report import drawings
 from stillome.report.embed import embed
-from stillome.report.results import Results
+from stillome.run.folder import RunFolder
 
 
 @dataclass(frozen=True)
 class Plan:
     """One figure to be drawn: in which section, by which function, with which words below.
 
-    In the words, {sought} stands for "motion" or "motion and site", {removed} for "motion or site".
+    In the words, {sought} stands for "motion" or "motion and site", {removed} for "motion or site",
+    and {method} for the method that ran.
     """
 
     name: str
     section: str
-    draw: Callable[[Results], Figure | None]
+    draw: Callable[[RunFolder], Figure | None]
     title: str
     caption: str
 
-    def worded(self, results: Results) -> "Plan":
-        """Return the plan with the names of what this run removed."""
-        names = {"sought": results.sought, "removed": results.removed}
+    def worded(self, folder: RunFolder) -> "Plan":
+        """Return the plan with the names of what this run removed, and of its method."""
+        names = {
+            "sought": folder.sought,
+            "removed": folder.removed,
+            "method": method_name(folder.method),
+        }
         return replace(self, title=self.title.format(**names), caption=self.caption.format(**names))
 
 
@@ -50,9 +57,9 @@ PLANS = (
         "motion_measures",
         "data",
         drawings.motion_measures,
-        "How the motion measures go together",
-        "Measures that correlate strongly tell the same story: removing one removes most of the "
-        "others. Subjects far out in one of them deserve a look.",
+        "How the motion measures correlate",
+        "Where measures correlate strongly, removing one removes most of the others. Check "
+        "subjects with extreme values.",
     ),
     Plan(
         "motion_effects",
@@ -60,17 +67,17 @@ PLANS = (
         drawings.motion_effects,
         "What motion does to this cohort",
         "A: edges that lose (blue) or gain (orange) in the subjects who moved most. B: who belongs "
-        "to these groups. C: totals per subject, from those who moved least to those who moved "
-        "most; a flat line would mean no effect. D: correlation of every edge with motion; without "
-        "an effect of motion, the cloud would lie around zero.",
+        "to these groups. C: totals per subject, by groups of growing motion; without an effect "
+        "the line would be flat. D: correlation of every edge with motion; without an effect it "
+        "would scatter around zero.",
     ),
     Plan(
         "changed_edges",
         "motion",
         drawings.changed_edges,
         "The edges that motion changes most",
-        "The fifteen largest differences between those who moved much and those who moved little, "
-        "with the regions they join, coloured by lobe.",
+        "The fifteen largest differences between the groups with large and with small motion; "
+        "regions are coloured by lobe.",
     ),
     Plan(
         "leakage_cohort",
@@ -84,8 +91,8 @@ PLANS = (
         "leakage_unseen",
         "removed",
         drawings.leakage_unseen,
-        "What probes read from connectomes of people the model has not seen",
-        "The harder test: the model was fitted without these subjects. Filled markers read "
+        "What probes read from connectomes of subjects who were not in the fit",
+        "The harder test: {method} was fitted without these subjects. Filled markers read "
         "{removed}.",
     ),
     Plan(
@@ -93,8 +100,8 @@ PLANS = (
         "removed",
         drawings.group_differences,
         "Large minus small motion, before and after",
-        "The same colours on the same scale: what is left on the right is what adjusting left. "
-        "Sampling noise never vanishes entirely, even without any motion.",
+        "Both panels have one colour scale: the right one shows what adjusting by {method} left. "
+        "Sampling noise remains even without any motion.",
     ),
     Plan(
         "qcsc",
@@ -107,38 +114,38 @@ PLANS = (
         "components",
         "removed",
         drawings.components,
-        "The main differences between people, coloured by motion",
-        "As scanned, motion runs through the cloud from one side to the other. After adjusting, "
-        "and in z, the colours should be mixed.",
+        "Principal components of connectomes and latents, coloured by motion",
+        "In the raw connectomes, a component often follows motion. After adjusting by {method}, "
+        "and in its latents z, the colours should be mixed.",
     ),
     Plan(
         "correction",
         "kept",
         drawings.correction,
         "Who was corrected, and by how much",
-        "Those who moved much should be corrected more than those who hardly moved.",
+        "Subjects with large motion should be corrected more than subjects with small motion.",
     ),
     Plan(
         "edge_means",
         "kept",
         drawings.edge_means,
         "Mean connectome, before and after",
-        "The pattern of the average connectome should be the same in both, only richer.",
+        "The pattern should be the same in both, with more fibres after adjusting.",
     ),
     Plan(
         "glass_brain",
         "kept",
         drawings.glass_brain,
-        "Where connections came back",
+        "Where fibres were restored",
         "The edges with the largest mean correction, at the centres of their regions.",
     ),
     Plan(
         "subject",
         "kept",
         drawings.subject,
-        "The person who moved most, before and after",
-        "The hardest case of this cohort: the connectome should be fuller, and still be the same "
-        "person's.",
+        "The subject who moved most, before and after",
+        "The hardest case of this cohort: fibres should be restored, and the pattern of the "
+        "subject should be kept.",
     ),
     Plan(
         "traits",
@@ -152,49 +159,50 @@ PLANS = (
         "traits",
         drawings.trait_components,
         "The latents of those with the lowest and the highest trait",
-        "Where the two colours part, the first components of z tell the trait; prediction uses "
-        "all of z, not these three alone.",
+        "Where the two colours separate, the first components of z predict the trait; the "
+        "prediction itself uses all of z.",
     ),
     Plan(
         "latent_units",
         "diagnostics",
         drawings.latent_units,
-        "Information in each latent unit",
-        "Units near zero say nothing about the person. If all were, z would look free of motion "
-        "because it is empty.",
+        "Information in each latent dimension",
+        "Dimensions near zero hold no information about the subject. If all were, z would look "
+        "motion-free because of posterior collapse.",
     ),
     Plan(
         "frontier",
         "diagnostics",
         drawings.frontier,
         "What more invariance costs",
-        "Each point is one weight of invariance, tried on held-out subjects.",
+        "Each point is one invariance weight of {method}, tried on held-out subjects.",
     ),
     Plan(
         "training",
         "diagnostics",
         drawings.training,
         "The course of the training",
-        "Curves should have levelled off; shaded epochs are those in which the latent was empty.",
+        "Losses of {method} by epoch. Curves should have levelled off; in shaded epochs the "
+        "latents held no information.",
     ),
 )
 
 
 def draw_figures(
-    results: Results,
-    folder: Path,
+    folder: RunFolder,
+    place: Path,
     *,
     plans: Sequence[Plan] = PLANS,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Picture], dict[str, str]]:
     """Draw every figure that this run has the data for, and write it as PNG and PDF.
 
     Parameters
     ----------
-    results : Results
-    folder : pathlib.Path
-        An existing folder.
+    folder : RunFolder
+    place : pathlib.Path
+        An existing folder for the files.
     plans : sequence of Plan
         What to draw.
     n_jobs : int, optional
@@ -210,9 +218,9 @@ def draw_figures(
         Why a figure could not be drawn, by its title.
     """
     pictures, left_out = [], {}
-    plans = [plan.worded(results) for plan in plans]
+    plans = [plan.worded(folder) for plan in plans]
     drawn = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_draw)(plan, results, folder) for plan in plans
+        delayed(_draw)(plan, folder, place) for plan in plans
     )
     for done, (plan, found) in enumerate(zip(plans, drawn, strict=True), start=1):
         if isinstance(found, Picture):
@@ -224,16 +232,16 @@ def draw_figures(
     return pictures, left_out
 
 
-def _draw(plan: Plan, results: Results, folder: Path) -> Picture | str | None:
+def _draw(plan: Plan, folder: RunFolder, place: Path) -> Picture | str | None:
     """Draw one figure; answer why where the data do not allow it, None where there are none."""
     try:
-        figure = plan.draw(results)
+        figure = plan.draw(folder)
     except InputError as error:
         return str(error)
     if figure is None:
         return None
     _settle(figure)
-    save_figure(figure, folder / plan.name)
+    save_figure(figure, place / plan.name)
     html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
     return Picture(plan.name, plan.section, plan.title, plan.caption, html)
 

@@ -6,24 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from stillome.evaluate.words import number, p_value, percent, read_r2, things
+from stillome.methods.method_words import method_name
 from stillome.plot.labels import signed
-from stillome.report.certificates import Certificate, certificates_of
 from stillome.report.html_tables import HtmlTable, Row, html_table, passed_badge
-from stillome.report.results import Results
-from stillome.report.words import method_name, number, p_value, read_r2, share, things
+from stillome.run.folder import RunFolder
+from stillome.run.run_certificates import RunCertificate
 
-_FEWEST_RANKED = 4
 _FEATURES = {"connectomes": "connectomes", "z": "latents z"}
 # What each figure of a FidelityReport means, and its digits (None: percent).
 _KEPT: tuple[tuple[str, str, int | None], ...] = (
     ("r2", "agreement with the true motion-free connectomes (R²)", 2),
-    ("subject_correlation", "what sets a person apart, against the truth (r)", 2),
-    ("identification", "nearest to the same person's truth", None),
-    ("edge_means_r2", "edge means, against people who hardly moved (R²)", 2),
-    ("edge_variances_r2", "edge variances, against people who hardly moved (R²)", 2),
+    ("subject_correlation", "differences between subjects, against the truth (r)", 2),
+    ("identification", "nearest to the same subject's truth", None),
+    ("edge_means_r2", "edge means, against subjects with small motion (R²)", 2),
+    ("edge_variances_r2", "edge variances, against subjects with small motion (R²)", 2),
     (
         "variance_ratio",
-        "differences between people, against people who hardly moved (1 is ideal)",
+        "variance between subjects, against subjects with small motion (1 is ideal)",
         2,
     ),
     ("strength_r", "node strength, before and after (r)", 2),
@@ -35,45 +35,44 @@ _KEPT: tuple[tuple[str, str, int | None], ...] = (
 )
 
 
-def certificate_tables(results: Results) -> dict[str, Any]:
+def certificate_tables(folder: RunFolder) -> dict[str, Any]:
     """Return the certificates: one line each, and every probe."""
-    cohort, unseen = (certificates_of(results, use) for use in ("cohort", "unseen"))
-    notes = results.certificate_notes.get("notes") or []
+    cohort, unseen = (
+        [one for one in folder.certificates if one.use == use] for use in ("cohort", "unseen")
+    )
+    caption = "Fitted to these subjects and applied to them, as a study is adjusted"
+    held_out = None
+    if unseen:
+        told = f"Fitted without {unseen[0].n_subjects} subjects and applied to them"
+        held_out = _summary(told, unseen, folder)
     return {
-        "cohort": _summary(
-            "Fitted to these subjects and applied to them, as a study is adjusted", cohort, results
-        ),
-        "unseen": _summary(
-            f"Fitted without {unseen[0].n_subjects} subjects and applied to them", unseen, results
-        )
-        if unseen
-        else None,
-        "notes": [notes] if isinstance(notes, str) else [str(note) for note in notes],
+        "cohort": _summary(caption, cohort, folder),
+        "unseen": held_out,
         "probes": [_probes(one) for one in [*cohort, *unseen]],
     }
 
 
-def _summary(caption: str, found: list[Certificate], results: Results) -> HtmlTable:
+def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> HtmlTable:
     rows = [
         Row(
             (
                 method_name(one.method),
-                _FEATURES.get(one.features, one.features),
-                read_r2(one.worst_r2),
-                one.worst,
-                p_value(float(one.table["p_holm"].min())),
-                passed_badge(one.passed),
+                _FEATURES[one.features],
+                read_r2(one.found.worst_r2),
+                one.found.worst,
+                p_value(float(one.found.table["p_holm"].min())),
+                passed_badge(one.found.passed, folder.removed),
             ),
-            ours=one.method == results.method,
+            ours=one.method == folder.method,
         )
         for one in found
     ]
-    left = f"{results.removed} left".replace("m", "M", 1)
+    left = f"{folder.removed} left".replace("m", "M", 1)
     titles = ["Method", "Probed", "Best R²", "By", "Smallest p (Holm)", left]
     return html_table(caption, titles, rows, text=["Probed", "By", left])
 
 
-def _probes(one: Certificate) -> HtmlTable:
+def _probes(one: RunCertificate) -> HtmlTable:
     where = "these subjects" if one.use == "cohort" else f"{one.n_subjects} unseen subjects"
     rows = [
         Row(
@@ -85,47 +84,45 @@ def _probes(one: Certificate) -> HtmlTable:
                 p_value(values["p_holm"]),
             )
         )
-        for probe, values in one.table.iterrows()
+        for probe, values in one.found.table.iterrows()
     ]
     return html_table(
-        f"{method_name(one.method)}, {_FEATURES.get(one.features, one.features)}, {where}",
+        f"{method_name(one.method)}, {_FEATURES[one.features]}, {where}",
         ["Probe", "R²", "95 % of permuted", "p", "p (Holm)"],
         rows,
     )
 
 
-def fidelity_table(results: Results) -> HtmlTable:
+def fidelity_table(folder: RunFolder) -> HtmlTable:
     """Return what each method kept, one figure per row."""
-    table = results.fidelity
+    table = folder.fidelity
     rows = []
     for name, meaning, digits in _KEPT:
         if name not in table or table[name].isna().all():
             continue
         values = [float(value) for value in table[name]]
-        shown = [share(v, 1) if digits is None else number(v, digits) for v in values]
+        shown = [percent(v, 1) if digits is None else number(v, digits) for v in values]
         rows.append(Row((meaning, *shown)))
     titles = ["", *(method_name(str(name)) for name in table["method"])]
-    truth = "" if results.truth is None else " The truth is known, because the cohort is simulated."
-    return html_table(f"What is left of the people after adjusting.{truth}", titles, rows)
+    truth = "" if folder.truth is None else " The truth is known, because the cohort is simulated."
+    return html_table(f"What adjusting kept.{truth}", titles, rows)
 
 
-def graph_table(results: Results) -> HtmlTable | None:
+def graph_table(folder: RunFolder) -> HtmlTable:
     """Return each graph measure before and after, and how it goes with motion."""
-    table = results.graph_measures
-    motion = results.cohort.motion[results.confound].to_numpy(dtype=float)
-    known = np.isfinite(motion)
+    table = folder.graph_measures
+    known = folder.known
+    motion = folder.motion[known, 0]
     rows = []
     for name in ("strength", "efficiency", "clustering"):
         pair = [f"{name}_raw", f"{name}_adjusted"]
-        if not set(pair) <= set(table.columns) or known.sum() < _FEWEST_RANKED:
-            continue
-        values = table[pair].to_numpy(dtype=float)
+        values = table[pair].to_numpy(dtype=float)[known]
         means = [f"{value:,.4g}" for value in values.mean(axis=0)]
-        ranks = [rank_correlation(motion[known], values[known, side]) for side in (0, 1)]
+        ranks = [rank_correlation(motion, values[:, side]) for side in (0, 1)]
         rows.append(Row((name, *means, *(number(r) for r in ranks))))
     titles = ["Measure", "Scanned", "Adjusted", "r with motion, scanned", "r with motion, adjusted"]
     caption = "Graph measures: mean over subjects, and rank correlation with motion"
-    return html_table(caption, titles, rows) if rows else None
+    return html_table(caption, titles, rows)
 
 
 def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
@@ -141,9 +138,9 @@ def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) ->
     return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
-def trait_tables(results: Results) -> dict[str, Any]:
+def trait_tables(folder: RunFolder) -> dict[str, Any]:
     """Return how well traits are predicted, and tests between methods."""
-    if not results.comparison:
+    if folder.comparison is None:
         return {"summary": None, "tests": None}
     rows = [
         Row(
@@ -152,12 +149,12 @@ def trait_tables(results: Results) -> dict[str, Any]:
                 method_name(str(row["method"])),
                 number(row["r_mean"]),
                 number(row["r_sd"]),
-                f"{number(row.get('r_min', np.nan))} … {number(row.get('r_max', np.nan))}",
+                f"{number(row['r_min'])} … {number(row['r_max'])}",
                 "" if row["status"] == "ok" else f"failed: {row.get('reason', '')}",
             ),
-            ours=row["method"] == results.method,
+            ours=row["method"] == folder.method,
         )
-        for _, row in results.comparison["summary"].sort_values("trait", kind="stable").iterrows()
+        for _, row in folder.comparison["summary"].sort_values("trait", kind="stable").iterrows()
     ]
     titles = ["Trait", "Method", "r (mean)", "sd", "min … max", "Remark"]
     summary = html_table(
@@ -172,7 +169,7 @@ def trait_tables(results: Results) -> dict[str, Any]:
                 p_value(row["p_holm"]),
             )
         )
-        for _, row in results.comparison["tests"].iterrows()
+        for _, row in folder.comparison["tests"].iterrows()
     ]
     tests_table = html_table(
         "Differences between methods (corrected resampled t-test)",
@@ -183,21 +180,25 @@ def trait_tables(results: Results) -> dict[str, Any]:
     return {"summary": summary, "tests": tests_table if tests else None}
 
 
-def diagnostics(results: Results) -> dict[str, Any]:
+def diagnostics(folder: RunFolder) -> dict[str, Any]:
     """Return how much of the latent is in use, and the frontier where one was made."""
-    kl = [float(value) for value in results.diagnostics.get("kl_per_unit") or []]
-    told = "This method has no latent units that could fall out of use."
-    if kl:
+    found = folder.diagnostics
+    told = (
+        f"{method_name(folder.method)} has no prior on its latents, so that no posterior collapse "
+        "can occur."
+    )
+    if found is not None:
+        dimensions = things(len(found.kl_per_dimension), "latent dimension")
         told = (
-            f"{results.diagnostics.get('active_units')} of {things(len(kl), 'latent unit')} are in "
-            f"use; together they hold {number(sum(kl), 1)} nats about the person. An empty latent "
-            "would look free of motion, and of everything else."
+            f"{found.active_units} of {dimensions} are active; together they hold "
+            f"{number(found.kl, 1)} nats of information about the subjects. Latents without "
+            "information would look motion-free."
         )
-    return {"told": told, "frontier": _frontier(results)}
+    return {"told": told, "frontier": _frontier(folder)}
 
 
-def _frontier(results: Results) -> HtmlTable | None:
-    table = results.frontier
+def _frontier(folder: RunFolder) -> HtmlTable | None:
+    table = folder.frontier
     if table is None:
         return None
     rows = [

@@ -44,6 +44,8 @@ def html_table(
     return HtmlTable(caption, columns, tuple(rows))
 
 
-def passed_badge(passed: bool) -> dict[str, str]:
-    """Return the badge of a certificate."""
-    return {"state": "good", "word": "none"} if passed else {"state": "bad", "word": "motion read"}
+def passed_badge(passed: bool, removed: str) -> dict[str, str]:
+    """Return the badge of a certificate; `removed` is "motion", or "motion or site"."""
+    if passed:
+        return {"state": "good", "word": "none"}
+    return {"state": "bad", "word": f"{removed} read"}

@@ -7,20 +7,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from stillome.evaluate.motion_effects import MotionEffects
-from stillome.exceptions import InputError
+from stillome.evaluate.verdict import STATE_WORDS
+from stillome.evaluate.words import things
+from stillome.methods.method_words import METHOD_WORDS, method_name
 from stillome.plot.glass_brain import brain_outlines
 from stillome.plot.labels import measure_label
 from stillome.report import findings, sections
-from stillome.report.drawings import describe
 from stillome.report.figures import Picture
-from stillome.report.results import Results
 from stillome.report.slider_data import slider_data
 from stillome.report.subject_data import flag_counts, subject_data
-from stillome.report.verdict import judge
-from stillome.report.words import method_name, things
+from stillome.run.folder import RunFolder
+from stillome.run.judging import judge_run
 
-_WORDS = {"good": "passed", "caution": "with care", "bad": "failed"}
 _TITLES = {
     "verdict": "Verdict",
     "data": "The data",
@@ -37,20 +35,23 @@ _TITLES = {
 _UNITS = {"mm": "mm", "rad": "rad", "deg": "°"}
 
 
-def render(results: Results, pictures: list[Picture], left_out: dict[str, str]) -> str:
+def render(folder: RunFolder, pictures: list[Picture], left_out: dict[str, str]) -> str:
     """Return the HTML of the report.
 
     Parameters
     ----------
-    results : Results
+    folder : RunFolder
     pictures : list of Picture
     left_out : dict of str to str
         Why a figure is missing, by its title.
     """
-    slider = _slider(results)
+    slider = _slider(folder)
     absent = {
         name
-        for name, there in (("slider", slider is not None), ("traits", bool(results.comparison)))
+        for name, there in (
+            ("slider", slider is not None),
+            ("traits", folder.comparison is not None),
+        )
         if not there
     }
     shown = [
@@ -62,12 +63,12 @@ def render(results: Results, pictures: list[Picture], left_out: dict[str, str]) 
         loader=PackageLoader("stillome.report"), autoescape=True, undefined=StrictUndefined
     )
     page = environment.get_template("report.html").render(
-        **_content(results),
+        **_content(folder),
         sections=shown,
         slider=slider,
         data={
             "slider": slider,
-            "subjects": subject_data(results),
+            "subjects": subject_data(folder),
             "outlines": brain_outlines() if slider and slider["regions"]["mni"] else None,
         },
         pictures_of={name: [p for p in pictures if p.section == name] for name in _TITLES},
@@ -78,64 +79,59 @@ def render(results: Results, pictures: list[Picture], left_out: dict[str, str]) 
     return page + "\n"
 
 
-def _content(results: Results) -> dict[str, Any]:
-    effects, told = _effects(results)
-    flags = flag_counts(results)
-    n_flagged = int((results.subjects["flags"].fillna("") != "").sum())
+def _content(folder: RunFolder) -> dict[str, Any]:
+    flags = flag_counts(folder)
+    n_flagged = int((folder.subjects["flags"].fillna("") != "").sum())
     return {
-        "run": {"stillome": results.run.get("stillome", ""), "command": results.run.get("command")},
-        "subtitle": _subtitle(results),
-        "verdict": judge(results),
-        "words": _WORDS,
-        "sought": results.sought,
-        "several": bool(results.others),
-        "facts": sections.key_facts(results, effects),
-        "data_facts": sections.data_facts(results),
-        "dropped": sections.dropped(results),
-        "motion_told": told,
-        "changed_edges": sections.changed_edges(effects) if effects is not None else None,
-        "certificates": findings.certificate_tables(results),
-        "fidelity": findings.fidelity_table(results),
-        "graph": findings.graph_table(results),
-        "traits": findings.trait_tables(results),
+        "run": {
+            "stillome": folder.header.get("stillome", ""),
+            "command": folder.header.get("command"),
+        },
+        "subtitle": _subtitle(folder),
+        "verdict": judge_run(folder),
+        "words": STATE_WORDS,
+        "sought": folder.sought,
+        "several": bool(folder.settings.other_confounds),
+        "facts": sections.key_facts(folder),
+        "data_facts": sections.data_facts(folder),
+        "dropped": sections.dropped(folder),
+        "motion_told": sections.motion_told(folder),
+        "changed_edges": sections.changed_edges(folder),
+        "certificates": findings.certificate_tables(folder),
+        "fidelity": findings.fidelity_table(folder),
+        "graph": findings.graph_table(folder),
+        "traits": findings.trait_tables(folder),
         "flags": flags,
-        "flags_told": f"{things(n_flagged, 'subject')} of {results.cohort.n_subjects:,} "
+        "flags_told": f"{things(n_flagged, 'subject')} of {folder.cohort.n_subjects:,} "
         f"{'carries' if n_flagged == 1 else 'carry'} a flag; look at these first.",
-        "diagnostics": findings.diagnostics(results),
-        "methods": sections.methods(results),
-        "provenance": sections.provenance(results),
+        "diagnostics": findings.diagnostics(folder),
+        "methods": sections.methods(folder),
+        "provenance": sections.provenance(folder),
     }
 
 
-def _effects(results: Results) -> tuple[MotionEffects | None, str]:
-    """Return what motion did, and that in words; or why it cannot be said."""
-    try:
-        effects = describe(results)
-    except InputError as error:
-        return None, str(error)
-    return effects, sections.motion_told(effects, results)
-
-
-def _subtitle(results: Results) -> str:
-    what = "simulated subjects" if results.run.get("simulated") else "subjects"
+def _subtitle(folder: RunFolder) -> str:
+    what = "simulated subjects" if folder.header.get("simulated") else "subjects"
+    words = METHOD_WORDS.get(folder.method)
+    kind = f" ({words.what})" if words else ""
     return (
-        f"{results.cohort.n_subjects:,} {what}, {results.cohort.n_regions} regions; motion "
-        f"measured by {measure_label(results.confound)}, removed with {method_name(results.method)}"
+        f"{folder.cohort.n_subjects:,} {what}, {folder.cohort.n_regions} regions; motion measured "
+        f"by {measure_label(folder.measure)}, adjusted by {method_name(folder.method)}{kind}"
     )
 
 
-def _slider(results: Results) -> dict[str, Any] | None:
-    data = slider_data(results)
+def _slider(folder: RunFolder) -> dict[str, Any] | None:
+    data = slider_data(folder)
     if data is None:
         return None
-    levels = data["references"]
-    step = min((b - a for a, b in pairwise(levels) if b > a), default=1.0)
-    unit = results.confound.rpartition("_")[2]
+    references = data["references"]
+    step = min((b - a for a, b in pairwise(references) if b > a), default=1.0)
+    unit = folder.measure.rpartition("_")[2]
     return data | {
-        "measure": measure_label(results.confound),
+        "measure": measure_label(folder.measure),
         "unit": _UNITS.get(unit, ""),
         "digits": next((d for d in range(6) if step >= 10.0**-d), 6),
-        "things": "fibres" if results.whole_counts else "weight",
+        "things": "fibres" if folder.whole_counts else "weight",
     }
 
 

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from stillome.cohort.edges import edge_indices
 from stillome.plot.glass_brain import in_mni_space
 from stillome.plot.region_order import lobe_colours, region_order, short_names
-from stillome.report.results import Results, Slider
+from stillome.run.folder import RunFolder
+from stillome.run.slider import Slider
 
 BUDGET_BYTES = 6_500_000  # before base64, which adds a third
 _TOP = 65535
-_FEWEST_LEVELS, _FEWEST_KEYS = 5, 3
+_FEWEST_REFERENCES, _FEWEST_KEYS = 5, 3
 N_GROUPS = 3
 
 
-def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
+def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
     """Return what the page needs to draw matrix, circle and brain at any reference.
 
     Upper triangles in the order of regions in the figures, as uint16 of √(value / largest): the
@@ -26,27 +27,27 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
 
     Parameters
     ----------
-    results : Results
+    folder : RunFolder
     budget : int
-        Bytes for the matrices; levels and then subjects are left out until they fit.
+        Bytes for the matrices; references and then subjects are left out until they fit.
 
     Returns
     -------
     dict or None
         None where the run made no slider.
     """
-    if results.slider is None:
+    if folder.slider is None:
         return None
-    n_keys = len(results.slider.keys)
-    slider = _fitted(results.slider, results.cohort.n_regions, budget)
-    order = region_order(results.cohort.regions)
+    n_keys = len(folder.slider.keys)
+    slider = _fitted(folder.slider, folder.cohort.n_regions, budget)
+    order = region_order(folder.cohort.regions)
     rows, columns = edge_indices(len(order))
     ordered = order[rows], order[columns]
     values = np.concatenate([slider.observed[:, None], slider.matrices], axis=1)
     values = values[:, :, ordered[0], ordered[1]]
     largest = float(np.nanmax(values, initial=0.0)) or 1.0
     return {
-        "references": [round(float(level), 6) for level in slider.references],
+        "references": [round(float(value), 6) for value in slider.references],
         "keys": list(slider.keys),
         "motion": [_or_none(value) for value in slider.observed_motion],
         "groups": min(N_GROUPS, len(slider.keys)),
@@ -54,25 +55,25 @@ def slider_data(results: Results, *, budget: int = BUDGET_BYTES) -> dict[str, An
         "largest": largest,
         # Not from the packed values: those would be one fibre off the table of subjects.
         "totals": values.sum(axis=-1, dtype=np.float64).round(4).tolist(),
-        "whole": results.whole_counts,
+        "whole": folder.whole_counts,
         "packed": _packed(values, largest),
-        "regions": _regions(results, order),
+        "regions": _regions(folder, order),
     }
 
 
 def _fitted(slider: Slider, n_regions: int, budget: int) -> Slider:
-    """Leave out levels, then subjects, until the matrices fit the budget."""
+    """Leave out references, then subjects, until the matrices fit the budget."""
     room = budget // (n_regions * (n_regions - 1))
-    n_keys, n_levels = len(slider.keys), len(slider.references)
-    levels = _spread_over(n_levels, max(room // n_keys - 1, _FEWEST_LEVELS))
-    keys = max(room // (len(levels) + 1), _FEWEST_KEYS)
+    n_keys, n_references = len(slider.keys), len(slider.references)
+    chosen = _spread_over(n_references, max(room // n_keys - 1, _FEWEST_REFERENCES))
+    keys = max(room // (len(chosen) + 1), _FEWEST_KEYS)
     first = min(N_GROUPS, n_keys)
     kept = [*range(first), *(first + i for i in _spread_over(n_keys - first, keys - first))]
     return replace(
         slider,
-        references=slider.references[levels],
+        references=slider.references[chosen],
         keys=tuple(slider.keys[i] for i in kept),
-        matrices=slider.matrices[np.ix_(kept, levels)],
+        matrices=slider.matrices[np.ix_(kept, chosen)],
         observed=slider.observed[kept],
         observed_motion=slider.observed_motion[kept],
     )
@@ -94,8 +95,8 @@ def _or_none(value: float) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _regions(results: Results, order: NDArray[np.intp]) -> dict[str, Any]:
-    regions = results.cohort.regions.iloc[order]
+def _regions(folder: RunFolder, order: NDArray[np.intp]) -> dict[str, Any]:
+    regions = folder.cohort.regions.iloc[order]
     told: dict[str, Any] = {
         "names": [str(name) for name in regions["name"]],
         "short": short_names(regions),

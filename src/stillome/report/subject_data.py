@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from stillome.plot.labels import measure_label
-from stillome.report.results import Results
-from stillome.report.run_tables import ID
+from stillome.run.folder import RunFolder
+from stillome.run.run_files import ID
 
 _TITLES = {
     "flags": "Flags",
@@ -16,18 +16,18 @@ _TITLES = {
     "change_percent": "Change (%)",
     "zeros_raw": "Zeros, scanned (%)",
     "zeros_adjusted": "Zeros, adjusted (%)",
-    "correlation": "Same person r",
+    "correlation": "r before, after",
 }
 _DIGITS = {"change_percent": 1, "zeros_raw": 1, "zeros_adjusted": 1, "correlation": 3}
 
 
-def subject_data(results: Results) -> dict[str, Any]:
+def subject_data(folder: RunFolder) -> dict[str, Any]:
     """Return columns, titles and values of the table of subjects.
 
     Numbers are rounded to what is shown; flags are lists of words.
     """
-    table = results.subjects
-    first = [results.confound, *_TITLES]
+    table = folder.subjects
+    first = [folder.measure, *_TITLES]
     names = [name for name in first if name in table]
     names += [name for name in table.columns if name not in (*names, ID)]
     columns = [{"name": ID, "title": "Subject", "kind": "id", "digits": 0}]
@@ -40,26 +40,26 @@ def subject_data(results: Results) -> dict[str, Any]:
         elif pd.api.types.is_numeric_dtype(column.dtype):
             kind = "number"
             scaled = column.to_numpy(dtype=float) * (100 if name.startswith("zeros_") else 1)
-            digits = _digits(name, scaled, whole=results.whole_counts)
+            digits = _digits(name, scaled, whole=folder.whole_counts)
             values.append([_rounded(value, digits) for value in scaled])
         else:
             kind, digits = "text", 0
             values.append([str(text) for text in column.fillna("")])
         columns.append(
-            {"name": name, "title": _title(name, results), "kind": kind, "digits": digits}
+            {"name": name, "title": _title(name, folder), "kind": kind, "digits": digits}
         )
     return {"columns": columns, "values": values}
 
 
-def flag_counts(results: Results) -> dict[str, int]:
+def flag_counts(folder: RunFolder) -> dict[str, int]:
     """Count the subjects that carry each flag, most frequent first."""
-    flags = [flag for text in results.subjects["flags"].fillna("") for flag in _flags(text)]
+    flags = [flag for text in folder.subjects["flags"].fillna("") for flag in _flags(text)]
     return {str(flag): int(n) for flag, n in pd.Series(flags, dtype=object).value_counts().items()}
 
 
-def _title(name: str, results: Results) -> str:
+def _title(name: str, folder: RunFolder) -> str:
     title = _TITLES.get(name) or measure_label(name)
-    return title if results.whole_counts else title.replace("Fibres", "Weight")
+    return title if folder.whole_counts else title.replace("Fibres", "Weight")
 
 
 def _flags(text: str) -> list[str]:

@@ -1,130 +1,93 @@
-"""The folder of a run, and what its steps read from it: one record handed from step to step."""
+"""`RunFolder`: everything a run has left in its folder, for its steps and for its report."""
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort.cohort import Cohort
-from stillome.cohort.confound_coding import ConfoundCoding, in_words
-from stillome.cohort.reference import reference_of_run
-from stillome.cohort.validation import as_floats
-from stillome.exceptions import FileError
+from stillome.arrays import Floats
+from stillome.evaluate.motion_effects import MotionEffects
+from stillome.exceptions import FileError, StillomeError
 from stillome.methods.contract import ConnectomeMethod
+from stillome.methods.diagnostics import LatentDiagnostics
 from stillome.methods.fitted import FittedModel, load_fitted
-from stillome.methods.registry import METHODS
-from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
-from stillome.run.removed import Removed
-from stillome.run.settings import RunSettings, from_json
+from stillome.run.effect_tables import EFFECT_TABLES, effects_from_tables
+from stillome.run.run_certificates import (
+    CERTIFICATE_COLUMNS,
+    RunCertificate,
+    certificates_of_table,
+)
+from stillome.run.run_cohort import RunCohort
+from stillome.run.run_files import ID
+from stillome.run.run_tables import Columns
+from stillome.run.slider import Slider
 
-FORMAT, FORMAT_VERSION = "stillome-run", 1
-HEADER = "run.json"
+_COMPARED = {
+    "folds": Columns(text=("method", "trait"), numbers=("r",)),
+    "summary": Columns(
+        text=("method", "trait", "status"), numbers=("r_mean", "r_sd", "r_min", "r_max")
+    ),
+    "tests": Columns(text=("method", "trait", "against"), numbers=("difference", "p_holm")),
+}
+_LISTED = ("fibres_raw", "fibres_adjusted", "change_percent", "zeros_raw", "zeros_adjusted")
 
-Progress = Callable[[int, int], None]
+
+class Baseline(NamedTuple):
+    """What another method makes of the subjects whose confounds are known."""
+
+    latents: Floats  # (n_known, K)
+    adjusted: NDArray[Any]  # (n_known, V, V)
 
 
-def say_nothing(done: int, total: int) -> None:
-    """Be the progress of whoever shows none."""
+class RunFolder(RunCohort):
+    """The folder of a run; nothing is read before it is asked for, and everything once.
 
+    What a run did not look for is None: `truth`, `baselines`, `frontier`, `history`,
+    `diagnostics`, `comparison`, `predictions`, `slider`.
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """A run under way. What a step needs is read from the folder, so that it may start there.
-
-    Attributes
+    Parameters
     ----------
-    out : pathlib.Path
-        The run folder.
-    settings : RunSettings
-        With the confounds that were found.
-    n_jobs : int
-        Fits and probes at a time.
-    progress : callable
-        Called by the longer steps with (parts done, parts in all).
-    """
+    path : path-like
 
-    out: Path
-    settings: RunSettings
-    n_jobs: int = 1
-    progress: Progress = say_nothing
+    Raises
+    ------
+    FileError
+        Where a file is read that is missing, damaged, or belongs to another cohort.
+    """
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers read what they need from the folder, rather than being sent all of it; they may
         # have been started elsewhere.
-        alone = {"n_jobs": 1, "progress": say_nothing}
-        return {"out": self.out.absolute(), "settings": self.settings, **alone}
+        return {"path": self.path.absolute()}
+
+    def check(self) -> None:
+        """Read everything that the report needs; refuse a run that is not finished.
+
+        Raises
+        ------
+        FileError
+        """
+        for name, member in [*vars(RunCohort).items(), *vars(RunFolder).items()]:
+            # A model may need minutes to load, and the report does not use it.
+            if isinstance(member, cached_property) and name != "fitted":
+                getattr(self, name)
 
     @cached_property
-    def cohort(self) -> Cohort:
-        """The subjects that have everything."""
-        return Cohort.load(self.out / "work" / "cohort")
+    def motion_effects(self) -> MotionEffects:
+        """What motion did to the raw connectomes of the `known` subjects."""
+        return self._effects("motion_effects")
 
     @cached_property
-    def source(self) -> dict[str, Any]:
-        """Where the connectomes came from."""
-        return dict(read_header(self.out)["source"])
-
-    @cached_property
-    def coding(self) -> ConfoundCoding:
-        """How motion, and sites or the like, become confounds."""
-        removed = Removed(self.settings.confounds, self.settings.other_confounds)
-        return removed.coding(self.cohort.motion, self.cohort.traits)
-
-    @cached_property
-    def confounds(self) -> NDArray[np.float64]:
-        """What is removed, shape (n, C), motion first, NaN where unknown."""
-        return self.coding.encode(self.cohort.motion, self.cohort.traits).to_numpy()
-
-    @property
-    def motion(self) -> NDArray[np.float64]:
-        """The confounds that are motion, shape (n, M)."""
-        return self.confounds[:, : len(self.settings.confounds)]
-
-    @property
-    def removed(self) -> str:
-        """What is removed, in words: "motion", or "motion or site"."""
-        return in_words(self.settings.other_confounds)
-
-    @cached_property
-    def known(self) -> NDArray[np.intp]:
-        """Positions of the subjects whose confounds are known: only they can be probed."""
-        return np.flatnonzero(np.isfinite(self.confounds).all(axis=1))
-
-    @cached_property
-    def kept(self) -> NDArray[np.float64] | None:
-        """Covariates that must not be removed with motion, shape (n, Q)."""
-        if not self.settings.keep:
-            return None
-        return as_floats(self.cohort.traits[list(self.settings.keep)], "traits to keep")
-
-    @cached_property
-    def groups(self) -> NDArray[Any] | None:
-        """Family or site of every subject, as text."""
-        if self.settings.group is None:
-            return None
-        return self.cohort.traits[self.settings.group].astype(str).to_numpy(dtype=object)
-
-    @cached_property
-    def reference(self) -> NDArray[np.float64]:
-        """The confounds adjusted to, shape (C,)."""
-        return np.array(reference_of_run(self.coding, self.settings.reference))
-
-    @cached_property
-    def truth(self) -> NDArray[Any] | None:
-        """Motion-free connectomes (n, V, V), where known."""
-        place = self.out / "work" / "truth.npy"
-        return read_array(place) if place.exists() else None
+    def effects_left(self) -> MotionEffects:
+        """The same of their adjusted connectomes."""
+        return self._effects("effects_left")
 
     @cached_property
     def fitted(self) -> FittedModel:
         """The fitted model, with the names of what it was fitted to."""
-        return load_fitted(self.out / "model")
+        return load_fitted(self.place("model"))
 
     @property
     def model(self) -> ConnectomeMethod:
@@ -132,84 +95,118 @@ class Work:
         return self.fitted.model
 
     @cached_property
-    def adjusted(self) -> NDArray[Any]:
-        """Connectomes at the reference, shape (n, V, V)."""
-        return read_array(self.out / "work" / "adjusted.npy")
+    def latents(self) -> Floats:
+        """The representation, shape (n, K)."""
+        return self._of_subjects("latents").drop(columns=ID).to_numpy(dtype=np.float64)
 
     @cached_property
-    def latents(self) -> NDArray[np.float64]:
-        """The representation, shape (n, K)."""
-        table = pd.read_csv(self.out / "latents.tsv", sep="\t", dtype={"participant_id": str})
-        # The default parser may miss the last bit of a number.
-        text = table.drop(columns="participant_id").astype(str).to_numpy(dtype=object)
-        return text.astype(np.float64)
+    def frontier(self) -> pd.DataFrame | None:
+        """Leakage and fit by weight, where the weight was chosen."""
+        return self._if_there("frontier")
 
-    def new_method(self, name: str) -> ConnectomeMethod:
-        """Return an unfitted method, set as this run wants it."""
-        method = METHODS[name]()
-        wanted: dict[str, Any] = {
-            "random_state": self.settings.seed,
-            "lengths": self.cohort.lengths,
-        }
-        if name == self.settings.method and self.settings.invariance_weight is not None:
-            wanted["invariance_weight"] = self.settings.invariance_weight
-        return method.set_params(**{k: v for k, v in wanted.items() if k in method.get_params()})
+    @cached_property
+    def history(self) -> pd.DataFrame | None:
+        """Losses by epoch, of a network."""
+        return self._if_there("history")
 
-    def write_table(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table into the folder, whole or not at all."""
-        with written_aside(self.out / name, overwrite=True) as aside:
-            write_table(aside, table)
+    @cached_property
+    def diagnostics(self) -> LatentDiagnostics | None:
+        """How much of the latent is in use, where the method can tell."""
+        if not self.has("diagnostics"):
+            return None
+        content = self.read_json("diagnostics")
+        try:
+            kl = np.array(content["kl_per_unit"], dtype=np.float64)
+            return LatentDiagnostics(kl, int(content["active_units"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(
+                f"{self.place('diagnostics')}: damaged. {self.again('diagnostics')}"
+            ) from error
 
-    def write_json(self, name: str, content: dict[str, Any]) -> None:
-        """Write a JSON file into the folder, whole or not at all."""
-        with written_aside(self.out / name, overwrite=True) as aside:
-            write_json(aside, content)
+    @cached_property
+    def adjusted(self) -> NDArray[Any]:
+        """Connectomes at the reference, shape (n, V, V)."""
+        return self._matrices("adjusted")
 
-    def write_array(self, name: str, array: NDArray[Any]) -> None:
-        """Write a `.npy` array into the folder, whole or not at all."""
-        with written_aside(self.out / name, overwrite=True) as aside, aside.open("wb") as file:
-            np.save(file, array, allow_pickle=False)
+    def baseline(self, name: str) -> Baseline:
+        """Return what a baseline made of the `known` subjects."""
+        shape = (len(self.known), *self.cohort.connectomes.shape[1:])
+        adjusted = self.read_matrices("baselines", shape, f"{name}/adjusted.npy")
+        latents = self.read_matrices("baselines", shape[:1], f"{name}/latents.npy")
+        return Baseline(latents, adjusted)
 
-    def write_tables(self, name: str, tables: dict[str, pd.DataFrame]) -> None:
-        """Write a folder of tables into the folder, whole or not at all."""
-        first = f"{next(iter(tables))}.tsv"
-        with written_aside(self.out / name, overwrite=True, marker=first) as aside:
-            aside.mkdir()
-            for table_name, table in tables.items():
-                write_table(aside / f"{table_name}.tsv", table)
+    @cached_property
+    def certificates(self) -> tuple[RunCertificate, ...]:
+        """What probes read of motion, before and after."""
+        level = self.certificate_notes["level"]
+        table = self.read_table("certificates", CERTIFICATE_COLUMNS)
+        return certificates_of_table(table, level)
 
+    @cached_property
+    def certificate_notes(self) -> dict[str, Any]:
+        """``level`` of the tests, ``n_permutations``, and ``notes`` to the reader."""
+        notes = self.read_json("certificate_notes")
+        if not isinstance(notes.get("level"), float) or not isinstance(notes.get("notes"), list):
+            again = self.again("certificate_notes")
+            raise FileError(f"{self.place('certificate_notes')}: damaged. {again}")
+        return notes
 
-def read_header(out: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``run.json`` of a run folder.
+    @cached_property
+    def graph_measures(self) -> pd.DataFrame:
+        """Graph measures of every subject, before and after."""
+        return self._of_subjects("graph_measures")
 
-    Raises
-    ------
-    FileError
-        If the folder is not that of a run, or of another version.
-    """
-    place = Path(out) / HEADER
-    if not place.is_file():
-        raise FileError(f"{out}: no results of `stillome run` ({HEADER} is missing).")
-    header = read_json(place)
-    if header.get("format") != FORMAT or not isinstance(header.get("settings"), dict):
-        raise FileError(f"{out}: {HEADER} is not that of a stillome run.")
-    if header.get("version") != FORMAT_VERSION:
-        raise FileError(
-            f"{out}: run format {header.get('version')}; this version reads {FORMAT_VERSION}. "
-            "Update stillome."
-        )
-    return header
+    @cached_property
+    def fidelity(self) -> pd.DataFrame:
+        """What adjusting kept; one row per method, the run's own first."""
+        has = Columns(text=("method",), numbers=("r2", "identification", "variance_ratio"))
+        return self.read_table("fidelity", has)
 
+    @cached_property
+    def comparison(self) -> dict[str, pd.DataFrame] | None:
+        """Trait prediction: ``folds``, ``summary`` and ``tests``."""
+        return self._tables("comparison", _COMPARED) if self.has("comparison") else None
 
-def open_run(
-    out: str | os.PathLike[str], *, n_jobs: int = 1, progress: Progress | None = None
-) -> Work:
-    """Return what the steps of an earlier run left in its folder.
+    @cached_property
+    def predictions(self) -> pd.DataFrame | None:
+        """Traits of every subject, predicted by models fitted to others."""
+        return self._if_there("predictions", Columns(text=(ID, "trait")))
 
-    Raises
-    ------
-    FileError
-        If the folder is not that of a run.
-    """
-    settings = from_json(read_header(out)["settings"])
-    return Work(Path(out), settings, n_jobs, progress or say_nothing)
+    @cached_property
+    def slider(self) -> Slider | None:
+        """Connectomes at several references."""
+        if not self.has("slider"):
+            return None
+        try:
+            return Slider.load(self.place("slider"), self.cohort.n_regions)
+        except FileError as error:
+            raise FileError(f"{error} {self.again('slider')}") from error
+
+    @cached_property
+    def subjects(self) -> pd.DataFrame:
+        """One row per subject: motion, fibres before and after, flags."""
+        return self._of_subjects("subjects", Columns(text=(ID, "flags"), numbers=_LISTED))
+
+    def _matrices(self, key: str) -> NDArray[Any]:
+        return self.read_matrices(key, self.cohort.connectomes.shape)
+
+    def _if_there(self, key: str, columns: Columns = Columns()) -> pd.DataFrame | None:  # noqa: B008
+        return self.read_table(key, columns) if self.has(key) else None
+
+    def _of_subjects(self, key: str, columns: Columns | None = None) -> pd.DataFrame:
+        table = self.read_table(key, columns or Columns(text=(ID,)))
+        if list(table[ID]) != list(self.cohort.subject_ids):
+            raise FileError(
+                f"{self.place(key)}: other subjects than in work/cohort. {self.again(key)}"
+            )
+        return table
+
+    def _tables(self, key: str, parts: dict[str, Columns]) -> dict[str, pd.DataFrame]:
+        return {name: self.read_table(key, columns, name) for name, columns in parts.items()}
+
+    def _effects(self, key: str) -> MotionEffects:
+        tables = self._tables(key, EFFECT_TABLES)
+        try:
+            return effects_from_tables(tables, self.cohort.regions, self.measure)
+        except StillomeError as error:
+            raise FileError(f"{self.place(key)}/{error} {self.again(key)}") from error

@@ -19,11 +19,12 @@ from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.motion.motion_table import write_motion
 from stillome.io.motion.summary import read_motion
 from stillome.io.tables.phenotypes import read_traits
-from stillome.io.write import DESCRIPTION, provenance, write_dataset_description
+from stillome.io.write import provenance, write_dataset_description
 from stillome.persistence import written_aside
 from stillome.run.cohort_checks import check_cohort
-from stillome.run.folder import FORMAT, FORMAT_VERSION, HEADER, Work
+from stillome.run.folder import RunFolder
 from stillome.run.removed import choose_removed, not_motion
+from stillome.run.run_files import FORMAT, FORMAT_VERSION
 from stillome.run.settings import RunSettings, command_line, to_json
 
 
@@ -99,7 +100,7 @@ def read_inputs(settings: RunSettings) -> Inputs:
 def write_inputs(inputs: Inputs, out: Path) -> None:
     """Write what was read into the run folder: ``run.json`` first, the cohort last."""
     settings, source = inputs.settings, inputs.data.source
-    work = Work(out, settings)
+    folder = RunFolder(out)
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -110,19 +111,20 @@ def write_inputs(inputs: Inputs, out: Path) -> None:
         "source": {**asdict(source), "measure": inputs.data.measure, "notes": inputs.data.notes},
         "simulated": inputs.truth is not None,
     }
-    work.write_json(HEADER, header)
-    with written_aside(out / DESCRIPTION, overwrite=True) as aside:
+    folder.write_json("header", header)
+    with written_aside(folder.place("description"), overwrite=True) as aside:
         write_dataset_description(aside.parent, "stillome: connectomes without head motion")
-    work.write_table("dropped.tsv", inputs.dropped)
-    write_motion(inputs.motion, out / "motion.tsv", version=version("stillome"), overwrite=True)
+    folder.write_table("dropped", inputs.dropped)
+    motion = folder.place("motion_table")
+    write_motion(inputs.motion, motion, version=version("stillome"), overwrite=True)
     if inputs.truth is not None:
-        work.write_array("work/truth.npy", inputs.truth)
-    inputs.cohort.save(out / "work" / "cohort", overwrite=True)
+        folder.write_array("truth", inputs.truth)
+    inputs.cohort.save(folder.place("cohort"), overwrite=True)
 
 
-def source_data(work: Work) -> ConnectomeData:
+def source_data(folder: RunFolder) -> ConnectomeData:
     """Return the record of what was read, for writers that keep its format."""
-    source, cohort = work.source, work.cohort
+    source, cohort = folder.source, folder.cohort
     return ConnectomeData(
         subject_ids=tuple(cohort.subject_ids),
         connectomes=cohort.connectomes,

@@ -1,17 +1,47 @@
-"""Several jobs at a time; what they warn of reaches the reader once, in the order of the jobs."""
+"""Several jobs at a time; each of their warnings is shown once, in the order of the jobs."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from stillome.exceptions import StillomeWarning
-from stillome.run.folder import Progress
+from stillome.exceptions import InputError, StillomeWarning
+from stillome.progress import Progress, say_nothing
 
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How many jobs a step may run at a time, and to whom it reports its progress.
+
+    Attributes
+    ----------
+    n_jobs : int
+        See `joblib.Parallel`.
+    progress : callable
+        Called with (jobs done, jobs in all).
+
+    Raises
+    ------
+    InputError
+        If joblib would not take `n_jobs`.
+    """
+
+    n_jobs: int = 1
+    progress: Progress = say_nothing
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
+            raise InputError(f"n_jobs={self.n_jobs!r}; expected a whole number other than 0.")
+
+    def run(self, jobs: Sequence[Callable[[], Answer]]) -> list[Answer]:
+        """Run callables as `run_jobs` does, and report the progress."""
+        return run_jobs(jobs, n_jobs=self.n_jobs, progress=self.progress)
 
 
 def run_jobs(
@@ -50,11 +80,11 @@ def run_jobs(
 
 @contextmanager
 def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
-    """Let matrix products use one thread, here and in workers: sums then have the same last bits.
+    """Let matrix products use one thread, here and in workers, so that sums have the same bits.
 
-    Otherwise the number of cores and of workers would change the order in which is added up. The
-    matrices of a fit are also too small for threads to help, and on busy machines threads that
-    wait for each other take many times as long.
+    With several threads, the order of summation depends on the number of cores and of workers.
+    The matrices of a fit are also too small for threads to help, and on busy machines threads
+    that wait for each other take many times as long.
 
     Parameters
     ----------
@@ -73,5 +103,5 @@ def _heard(job: Callable[[], Any]) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StillomeWarning)
         answer = job()
-    # Those of libraries were the developers' business; in a worker nobody would see them.
+    # Warnings of libraries are for developers; in a worker nobody would see them.
     return answer, [str(w.message) for w in caught if issubclass(w.category, StillomeWarning)]

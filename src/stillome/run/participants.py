@@ -20,7 +20,7 @@ from stillome.io.tables.phenotypes import read_traits
 from stillome.io.write import write_connectomes, write_described_table
 from stillome.methods.fitted import FittedModel, load_fitted
 from stillome.persistence import check_replaceable, written_aside
-from stillome.run.folder import Progress, say_nothing
+from stillome.progress import Progress, say_nothing
 
 
 class Applied(NamedTuple):

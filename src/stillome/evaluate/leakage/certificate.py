@@ -21,9 +21,9 @@ from stillome.evaluate.leakage.probes import (
     probe_ridge,
 )
 from stillome.exceptions import StillomeWarning
+from stillome.progress import Progress
 
 Kind = Literal["features", "counts"]
-Progress = Callable[[int, int], None]
 Job = Callable[[], ProbeResult]
 
 
@@ -54,6 +54,16 @@ class LeakageCertificate:
         """Largest R² of any probe."""
         return float(self.table.loc[self.worst, "r2"])
 
+    @property
+    def clearest(self) -> str:
+        """The probe with the smallest corrected p-value; the worst R² need not be significant."""
+        return str(self.table["p_holm"].idxmin())
+
+    @property
+    def n_reading(self) -> int:
+        """Number of probes that beat permuted motion at `level`."""
+        return int((self.table["p_holm"] <= self.level).sum())
+
     def sentence(
         self,
         features: str = "these features",
@@ -75,12 +85,10 @@ class LeakageCertificate:
         if self.passed:
             shown, verdict = self.worst, f"No probe reads {confounds} from {features} (worst: "
         else:
-            # The worst R² need not be the significant one.
-            shown = str(self.table["p_holm"].idxmin())
-            caught = int((self.table["p_holm"] <= self.level).sum())
-            reads = "reads" if caught == 1 else "read"
+            shown = self.clearest
+            reads = "reads" if self.n_reading == 1 else "read"
             verdict = (
-                f"{caught} of {len(self.table)} probes {reads} {confounds} from {features} "
+                f"{self.n_reading} of {len(self.table)} probes {reads} {confounds} from {features} "
                 "(clearest: "
             )
         row = self.table.loc[shown]

@@ -1,6 +1,5 @@
 """Fit the method to everybody, and write what it learned."""
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -11,58 +10,145 @@ from stillome.exceptions import InputError
 from stillome.io.write import write_described_table
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, save_fitted
+from stillome.methods.registry import make_method
 from stillome.methods.storage import Storable
-from stillome.run.folder import Work
+from stillome.run.folder import RunFolder
+from stillome.run.parallel import Workers
+from stillome.run.settings import RunSettings
+
+AUTO = "auto"
 
 
-def fit_method(
-    work: Work, name: str, subjects: NDArray[np.intp] | None = None, *, traits: bool = False
-) -> ConnectomeMethod:
-    """Fit one method to the cohort, or to some of its subjects.
+def fit_step(folder: RunFolder, workers: Workers) -> None:
+    """Fit, and write the model, its diagnostics and everybody's latents."""
+    cohort, settings = folder.cohort, folder.settings
+    method = new_method(folder, settings.method)
+    if chooses_weight(settings):
+        method.set_params(invariance_weight=_choose_weight(folder, method))
+    model = fit_to(folder, method, traits=True)
+    if not isinstance(model, Storable):
+        raise InputError(f"The method {settings.method!r} cannot be stored; choose another.")
+    _write_learning(folder, model)
+    fitted = FittedModel(
+        model,
+        folder.coding,
+        traits=settings.trait,
+        kept=settings.keep,
+        regions=tuple(cohort.regions["name"]),
+        measure=folder.source["measure"],
+    )
+    save_fitted(fitted, folder.place("model"), overwrite=True)
+    folder.forget("fitted")
+    # From the stored model, so that a run that is continued here gives the same bits.
+    latents = folder.model.transform(cohort.connectomes, confounds=folder.confounds)
+    names = [f"z_{i + 1}" for i in range(latents.shape[1])]
+    write_described_table(
+        folder.place("latents"),
+        pd.DataFrame(latents, index=pd.Index(cohort.subject_ids), columns=names),
+        description=f"Representation of every subject by {settings.method}, without motion; "
+        "run.json says what it was made from.",
+        random_state=settings.seed,
+        overwrite=True,
+    )
+
+
+def new_method(folder: RunFolder, name: str) -> ConnectomeMethod:
+    """Return an unfitted method with the parameters of this run.
+
+    Where the run chose its own invariance weight, every fit after the first has that weight.
 
     Parameters
     ----------
-    work : Work
+    folder : RunFolder
     name : str
         A name in `METHODS`.
-    subjects : array of positions, optional
-    traits : bool, default=False
-        Whether the traits are learned as well.
 
     Raises
     ------
     InputError
-        If covariates should be kept and the run's own method has no way to.
+        If the method does not have a parameter that was asked for.
     """
-    chosen = np.arange(work.cohort.n_subjects) if subjects is None else subjects
-    method = work.new_method(name)
+    takes = make_method(name).get_params()
+    shared = {"random_state": folder.settings.seed, "lengths": folder.cohort.lengths}
+    wanted = {key: value for key, value in shared.items() if key in takes}
+    if name == folder.settings.method:
+        wanted |= own_parameters(folder.settings)
+        if chooses_weight(folder.settings):
+            del wanted["invariance_weight"]
+            if folder.has("model"):
+                wanted["invariance_weight"] = folder.model.get_params()["invariance_weight"]
+    return make_method(name, **wanted)
+
+
+def own_parameters(settings: RunSettings) -> dict[str, Any]:
+    """Return the parameters that were asked for, of the run's own method."""
+    parameters = dict(getattr(settings, "parameters", ()))
+    weight = getattr(settings, "invariance_weight", None)
+    return parameters if weight is None else parameters | {"invariance_weight": weight}
+
+
+def chooses_weight(settings: RunSettings) -> bool:
+    """Whether the run chooses the invariance weight by itself."""
+    return bool(own_parameters(settings).get("invariance_weight") == AUTO)
+
+
+def fit_to(
+    folder: RunFolder,
+    method: ConnectomeMethod,
+    subjects: NDArray[np.intp] | None = None,
+    *,
+    traits: bool = False,
+) -> ConnectomeMethod:
+    """Fit one method to the cohort, or to some of its subjects; what is to be kept is kept.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    method : ConnectomeMethod
+    subjects : array of positions, optional
+    traits : bool, default=False
+        Whether the traits are learned as well.
+    """
+    chosen = np.arange(folder.cohort.n_subjects) if subjects is None else subjects
     more: dict[str, Any] = {}
-    if work.kept is not None:
-        if "covariates_to_keep" in inspect.signature(method.fit).parameters:
-            more["covariates_to_keep"] = work.kept[chosen]
-        elif name == work.settings.method:
-            raise InputError(
-                f"The method {name!r} has no way to keep covariates; leave out --keep."
-            )
-    y = None
-    if traits and work.settings.trait:
-        y = work.cohort.traits[list(work.settings.trait)].to_numpy(np.float64, na_value=np.nan)
-        y = y[chosen]
-    X = work.cohort.connectomes[chosen]
-    with work.coding.naming([work.cohort.subject_ids[i] for i in chosen]):
-        return method.fit(X, y, confounds=work.confounds[chosen], **more)
+    if folder.kept is not None:
+        more["covariates_to_keep"] = folder.kept[chosen]
+    y = _traits(folder, chosen) if traits else None
+    X = folder.cohort.connectomes[chosen]
+    with folder.coding.naming([folder.cohort.subject_ids[i] for i in chosen]):
+        return method.fit(X, y, confounds=folder.confounds[chosen], **more)
 
 
-def fit_step(work: Work) -> None:
-    """Fit, and write the model, its diagnostics and everybody's latents."""
-    cohort, settings = work.cohort, work.settings
-    model = fit_method(work, settings.method, traits=True)
-    if not isinstance(model, Storable):
-        raise InputError(f"The method {settings.method!r} cannot be stored; choose another.")
-    for name in ("frontier", "history"):
-        table = getattr(model, f"{name}_", None)
-        if isinstance(table, pd.DataFrame):
-            work.write_table(f"{name}.tsv", table)
+def _traits(folder: RunFolder, subjects: NDArray[np.intp]) -> NDArray[np.float64] | None:
+    if not folder.settings.trait:
+        return None
+    table = folder.cohort.traits[list(folder.settings.trait)]
+    return table.to_numpy(np.float64, na_value=np.nan)[subjects]
+
+
+def _choose_weight(folder: RunFolder, method: ConnectomeMethod) -> float:
+    """Find the smallest weight that passes the certificate, and write what every weight gives."""
+    from stillome.evaluate.invariance_frontier import choose_invariance_weight
+
+    known = folder.known
+    choice = choose_invariance_weight(
+        method,
+        folder.cohort.connectomes[known],
+        _traits(folder, known),
+        confounds=folder.confounds[known],
+        covariates_to_keep=None if folder.kept is None else folder.kept[known],
+        groups=None if folder.groups is None else folder.groups[known],
+        random_state=folder.settings.seed,
+    )
+    folder.write_table("frontier", choice.table)
+    return float(choice.weight)
+
+
+def _write_learning(folder: RunFolder, model: ConnectomeMethod) -> None:
+    """Write the course of a training, and how much of the latent is in use, where known."""
+    history = getattr(model, "history_", None)
+    if isinstance(history, pd.DataFrame):
+        folder.write_table("history", history)
     diagnostics = getattr(model, "diagnostics_", None)
     if diagnostics is not None:
         kl = diagnostics.kl_per_dimension
@@ -71,24 +157,4 @@ def fit_step(work: Work) -> None:
             "n_components": len(kl),
             "kl_per_unit": [float(value) for value in kl],
         }
-        work.write_json("diagnostics.json", content)
-    fitted = FittedModel(
-        model,
-        work.coding,
-        traits=settings.trait,
-        kept=settings.keep,
-        regions=tuple(cohort.regions["name"]),
-        measure=work.source["measure"],
-    )
-    save_fitted(fitted, work.out / "model", overwrite=True)
-    # From the stored model, so that a run that is continued here gives the same bits.
-    latents = work.model.transform(cohort.connectomes, confounds=work.confounds)
-    names = [f"z_{i + 1}" for i in range(latents.shape[1])]
-    write_described_table(
-        work.out / "latents.tsv",
-        pd.DataFrame(latents, index=pd.Index(cohort.subject_ids), columns=names),
-        description=f"Representation of every subject by {settings.method}, without motion; "
-        "run.json says what it was made from.",
-        random_state=settings.seed,
-        overwrite=True,
-    )
+        folder.write_json("diagnostics", content)

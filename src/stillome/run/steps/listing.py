@@ -5,22 +5,24 @@ import pandas as pd
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
-from stillome.run.folder import Work
+from stillome.run.folder import RunFolder
+from stillome.run.parallel import Workers
+from stillome.run.run_files import ID
 
 FAR = 3.5  # robust standard deviations, as Iglewicz and Hoaglin advise
 
 
-def subjects_step(work: Work) -> None:
+def subjects_step(folder: RunFolder, workers: Workers) -> None:
     """Write the table of subjects."""
-    cohort = work.cohort
+    cohort = folder.cohort
     raw = matrices_to_edges(cohort.connectomes, check=False).astype(np.float64)
-    adjusted = matrices_to_edges(work.adjusted, check=False).astype(np.float64)
+    adjusted = matrices_to_edges(folder.adjusted, check=False).astype(np.float64)
     before, after = raw.sum(axis=1), adjusted.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(before > 0, 100 * (after - before) / before, np.nan)
     table = pd.DataFrame(
         {
-            "participant_id": list(cohort.subject_ids),
+            ID: list(cohort.subject_ids),
             **{name: cohort.motion[name].to_numpy() for name in cohort.motion},
             "fibres_raw": before,
             "fibres_adjusted": after,
@@ -28,10 +30,10 @@ def subjects_step(work: Work) -> None:
             "zeros_raw": (raw == 0).mean(axis=1),
             "zeros_adjusted": (adjusted == 0).mean(axis=1),
             "correlation": _row_correlations(np.log1p(raw), np.log1p(adjusted)),
-            "flags": flag_subjects(work.motion, np.log1p(raw), change),
+            "flags": flag_subjects(folder.motion, np.log1p(raw), change),
         }
     )
-    work.write_table("subjects.tsv", table)
+    folder.write_table("subjects", table)
 
 
 def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str]:

@@ -1,33 +1,38 @@
-"""Traits of people whom the model never saw, by the method and by its baselines."""
+"""Predict traits of subjects who were not in the fit, by the method and by its baselines."""
+
+from typing import Any
 
 from stillome.evaluate.compare.comparison import compare_methods
 from stillome.io.write import write_described_table
-from stillome.run.folder import Work
-from stillome.run.parallel import one_thread_each
+from stillome.run.folder import RunFolder
+from stillome.run.parallel import Workers, one_thread_each
+from stillome.run.steps.fitting import new_method
 
 N_FOLDS = 5
 
 
-def predict_step(work: Work) -> None:
-    """Write how well each method predicts each trait, on the same folds, and whom how.
+def predict_step(folder: RunFolder, workers: Workers) -> None:
+    """Write how well each method predicts each trait on the same folds, and every prediction.
 
     Leakage is not probed here: the certificates say more about it, on more subjects.
     """
-    settings, cohort = work.settings, work.cohort.select(work.known)
+    settings, known = folder.settings, folder.known
     names = (settings.method, *settings.baselines)
-    with one_thread_each(work.n_jobs):
+    kept: dict[str, Any] = {"keep": list(settings.keep)} if settings.keep else {}
+    with one_thread_each(workers.n_jobs):
         result = compare_methods(
-            cohort,
-            {name: work.new_method(name) for name in names},
+            folder.cohort.select(known),
+            {name: new_method(folder, name) for name in names},
             list(settings.trait),
             [*settings.confounds, *settings.other_confounds],
             cv=N_FOLDS,
-            groups=None if work.groups is None else work.groups[work.known],
-            motion_free=None if work.truth is None else work.truth[work.known],
+            groups=None if folder.groups is None else folder.groups[known],
+            motion_free=None if folder.truth is None else folder.truth[known],
             probe=False,
-            n_jobs=work.n_jobs,
+            n_jobs=workers.n_jobs,
             random_state=settings.seed,
-            progress=work.progress,
+            progress=workers.progress,
+            **kept,
         )
     # How long it took is not the same twice.
     tables = {
@@ -35,13 +40,13 @@ def predict_step(work: Work) -> None:
         "summary": result.summary.drop(columns="seconds"),
         "tests": result.tests,
     }
-    work.write_tables("comparison", tables)
+    folder.write_tables("comparison", tables)
     everybody = result.predictions
     write_described_table(
-        work.out / "predictions.tsv",
+        folder.place("predictions"),
         everybody[everybody["method"] == settings.method].drop(columns="method"),
         description="Traits of every subject as predicted by a model fitted to others: observed; "
-        "residual, what motion does not explain of it; predicted, of the residual.",
+        "residual, observed less what the confounds explain; predicted, of the residual.",
         random_state=settings.seed,
         overwrite=True,
     )

@@ -1,4 +1,4 @@
-"""Connectomes of groups and of some subjects at several levels of motion, for the report."""
+"""Connectomes of groups and of some subjects at several references, for the report."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.methods.contract import ConnectomeMethod
-from stillome.persistence import written_aside
-from stillome.run.folder import Work
-from stillome.run.parallel import run_jobs
+from stillome.run.folder import RunFolder
+from stillome.run.parallel import Workers
+from stillome.run.slider import Slider
 
-N_LEVELS = 9
+N_REFERENCES = 9
 N_SUBJECTS = 12
-GROUP_SHARE = 0.1
+GROUP_FRACTION = 0.1
 MOST_OF_A_GROUP = 64
 
 
@@ -25,34 +25,33 @@ class Shown(NamedTuple):
     members: NDArray[np.intp]
 
 
-def slider_step(work: Work) -> None:
-    """Adjust those who are shown to every level; keep the means of groups, and some subjects."""
-    shown = choose_shown(work.confounds[:, 0], work.known, work.cohort.subject_ids)
+def slider_step(folder: RunFolder, workers: Workers) -> None:
+    """Adjust those who are shown to several references; keep means of groups, and some subjects."""
+    shown = choose_shown(folder.confounds[:, 0], folder.known, folder.cohort.subject_ids)
     members = np.unique(np.concatenate([entry.members for entry in shown]))
-    X, motion = work.cohort.connectomes[members], work.confounds[members]
+    X, motion = folder.cohort.connectomes[members], folder.confounds[members]
     places = [np.searchsorted(members, entry.members) for entry in shown]
-    levels = choose_levels(work.confounds[work.known, 0], work.reference[0])
-    references = np.tile(work.reference, (len(levels), 1))
-    references[:, 0] = levels
-    jobs = [partial(_at_reference, work.model, X, motion, places, one) for one in references]
-    found = run_jobs(jobs, n_jobs=work.n_jobs, progress=work.progress)
-    arrays: dict[str, Any] = {
-        "references": levels,
-        "keys": np.array([entry.key for entry in shown]),
-        "matrices": np.stack(found, axis=1),
-        "observed": _means(X, places),
-        "observed_motion": np.array([work.confounds[e.members, 0].mean() for e in shown]),
-    }
-    with written_aside(work.out / "work" / "slider.npz", overwrite=True) as aside:
-        np.savez(aside, **arrays)
+    references = choose_references(folder.confounds[folder.known, 0], folder.reference[0])
+    rows = np.tile(folder.reference, (len(references), 1))
+    rows[:, 0] = references
+    jobs = [partial(_at_reference, folder.model, X, motion, places, one) for one in rows]
+    found = workers.run(jobs)
+    slider = Slider(
+        references=references,
+        keys=tuple(entry.key for entry in shown),
+        matrices=np.stack(found, axis=1),
+        observed=_means(X, places),
+        observed_motion=np.array([folder.confounds[e.members, 0].mean() for e in shown]),
+    )
+    slider.save(folder.place("slider"))
 
 
-def choose_levels(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
-    """Return levels of motion from the least (or none) to what few exceed, with the reference.
+def choose_references(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
+    """Return motion from the least (or none) to what few subjects exceed, with the reference.
 
     Examples
     --------
-    >>> choose_levels(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
+    >>> choose_references(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
     array([0.   , 0.1075, 0.86  ])
     """
     top = float(np.quantile(motion, 0.95))
@@ -60,7 +59,7 @@ def choose_levels(motion: NDArray[np.float64], reference: float) -> NDArray[np.f
     if top <= low:
         top = float(motion.max())
     top = float(f"{top:.2g}")
-    return np.unique(np.append(np.linspace(low, max(top, reference), N_LEVELS), reference))
+    return np.unique(np.append(np.linspace(low, max(top, reference), N_REFERENCES), reference))
 
 
 def choose_shown(
@@ -78,12 +77,12 @@ def choose_shown(
     ids : sequence of str
     """
     ordered = known[np.argsort(motion[known], kind="stable")]
-    share = max(1, round(GROUP_SHARE * len(ordered)))
+    size = max(1, round(GROUP_FRACTION * len(ordered)))
     picked = np.unique(np.linspace(0, len(ordered) - 1, N_SUBJECTS).round().astype(int))
     return [
         _group("all subjects", ordered),
-        _group("10 % least motion", ordered[:share]),
-        _group("10 % most motion", ordered[-share:]),
+        _group("10 % least motion", ordered[:size]),
+        _group("10 % most motion", ordered[-size:]),
         *(Shown(ids[ordered[i]], ordered[i : i + 1]) for i in picked),
     ]
 
@@ -92,7 +91,7 @@ def _group(label: str, ordered: NDArray[np.intp]) -> Shown:
     n = len(ordered)
     if n <= MOST_OF_A_GROUP:
         return Shown(label, ordered)
-    # From the middle of equal parts, so that the extremes do not weigh more than their share.
+    # From the middle of equal parts, so that the extremes do not weigh more than others.
     places = ((np.arange(MOST_OF_A_GROUP) + 0.5) * n / MOST_OF_A_GROUP).astype(int)
     return Shown(f"{MOST_OF_A_GROUP} of {label}", ordered[places])
 

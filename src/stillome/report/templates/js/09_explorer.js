@@ -35,7 +35,7 @@ function startExplorer(slider, outlines) {
   }
 
   function emptied(scan, shown) {
-    // The mean of a group is hardly ever zero: only a person has edges without fibres.
+    // The mean of a group is rarely zero: only a single subject has edges without fibres.
     if (chosen.key < slider.groups) return "";
     return `; edges without any: ${formatNumber(100 * zeroShare(scan), 1)} % → `
       + `${formatNumber(100 * zeroShare(shown), 1)} %`;

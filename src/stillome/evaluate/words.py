@@ -1,29 +1,8 @@
-"""Numbers and names as a reader wants to see them."""
+"""Numbers and lists as a reader wants to see them."""
 
 import math
 
-NAMES = {
-    "raw": "as scanned",
-    "inv-fa": "InvFA",
-    "inv-fa-published": "inv-VAE as published",
-    "gate": "GATE",
-    "combat": "ComBat",
-    "sog": "SOG",
-    "pca-regression": "PCA regression",
-    "edgewise": "edge-wise regression",
-}
 UNKNOWN = "–"
-
-
-def method_name(name: str) -> str:
-    """Return the name of a method in running text.
-
-    Examples
-    --------
-    >>> method_name("edgewise"), method_name("mine")
-    ('edge-wise regression', 'mine')
-    """
-    return NAMES.get(name, name)
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -40,23 +19,23 @@ def number(value: float, digits: int = 2) -> str:
     return "0" + text[2:] if float(text.replace(",", "")) == 0 and text[0] == "-" else minus(text)
 
 
-def share(value: float, digits: int = 0) -> str:
-    """Write a share in percent.
+def percent(value: float, digits: int = 0) -> str:
+    """Write a fraction in percent.
 
     Examples
     --------
-    >>> share(0.284), share(float("nan"))
+    >>> percent(0.284), percent(float("nan"))
     ('28 %', '–')
     """
     return UNKNOWN if not math.isfinite(value) else f"{number(100 * value, digits)} %"
 
 
-def signed_share(value: float, digits: int = 0) -> str:
+def signed_percent(value: float, digits: int = 0) -> str:
     """Write a change in percent, with its sign.
 
     Examples
     --------
-    >>> signed_share(0.114), signed_share(-0.05)
+    >>> signed_percent(0.114), signed_percent(-0.05)
     ('+11 %', '−5 %')
     """
     return UNKNOWN if not math.isfinite(value) else minus(f"{100 * value:+,.{digits}f} %")

@@ -1,15 +1,15 @@
 """Write the figures and the page of a run into its folder."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from stillome.persistence import check_replaceable, write_json, written_aside
+from stillome.progress import Progress
 from stillome.report.figures import draw_figures
 from stillome.report.page import render
-from stillome.report.results import read_results
+from stillome.run.folder import RunFolder
 
-PAGE, FIGURES, MARKER = "report.html", "figures", "figures.json"
+MARKER = "figures.json"
 
 
 def write_report(
@@ -17,7 +17,7 @@ def write_report(
     *,
     overwrite: bool = False,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write the report of a finished run: one HTML file that needs nothing else.
 
@@ -45,18 +45,18 @@ def write_report(
     FileError
         If the folder holds no finished run, or a report that may not be replaced.
     """
-    folder = Path(run_folder)
-    page, figures = folder / PAGE, folder / FIGURES
+    folder = RunFolder(run_folder)
+    page, figures = folder.place("report"), folder.place("figures")
     check_replaceable(page, overwrite=overwrite)
-    results = read_results(folder)
+    folder.check()
     # Without a page, earlier figures are what an interrupted report left.
     replace = overwrite or not page.exists()
     with written_aside(figures, overwrite=replace, marker=MARKER) as aside:
         aside.mkdir()
-        pictures, left_out = draw_figures(results, aside, n_jobs=n_jobs, progress=progress)
+        pictures, left_out = draw_figures(folder, aside, n_jobs=n_jobs, progress=progress)
         captions = {one.name: f"{one.title}. {one.caption}" for one in pictures}
         write_json(aside / MARKER, {"figures": captions, "left_out": left_out})
-    html = render(results, pictures, left_out)
+    html = render(folder, pictures, left_out)
     with written_aside(page, overwrite=overwrite) as aside:
         aside.write_text(html, encoding="utf-8")
     return page

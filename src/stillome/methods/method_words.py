@@ -1,0 +1,113 @@
+"""What every method is called in running text, what it does, and what to cite for it."""
+
+from typing import NamedTuple
+
+ZHANG = (
+    "Zhang, Y., Liu, M., Zhang, Z., & Dunson, D. (2024). Motion-invariant variational "
+    "auto-encoding of brain structural connectomes. Imaging Neuroscience, 2."
+)
+_LIU = (
+    "Liu, M., Zhang, Z., & Dunson, D. B. (2021). Graph auto-encoding brain networks with "
+    "applications to analyzing large-scale brain imaging datasets. NeuroImage, 245, 118750."
+)
+_JOHNSON = (
+    "Johnson, W. E., Li, C., & Rabinovic, A. (2007). Adjusting batch effects in microarray "
+    "expression data using empirical Bayes methods. Biostatistics, 8, 118–127."
+)
+_ALIVERTI = (
+    "Aliverti, E., Lum, K., Johndrow, J. E., & Dunson, D. B. (2021). Removing the influence of "
+    "group variables in high-dimensional predictive modelling. Journal of the Royal Statistical "
+    "Society A, 184, 791–811."
+)
+
+
+class MethodWords(NamedTuple):
+    """How a method is spoken of.
+
+    Attributes
+    ----------
+    name : str
+        In running text.
+    what : str
+        What kind of method it is, in a few words.
+    did : str
+        What it did, as a clause of a methods section; no final full stop.
+    cites : tuple of str
+        References of its own, besides stillome and the paper of inv-VAE.
+    """
+
+    name: str
+    what: str
+    did: str
+    cites: tuple[str, ...] = ()
+
+
+METHOD_WORDS = {
+    "inv-fa": MethodWords(
+        "inv-FA",
+        "motion-invariant factor analysis",
+        "motion was removed by motion-invariant factor analysis (inv-FA): the effect of motion on "
+        "every edge was estimated by negative binomial regression and pooled over edges; the "
+        "differences between subjects that motion did not explain were summarised by factors z, "
+        "estimated in closed form; and each subject's counts were mapped to the reference motion "
+        "by quantile replay, the counterfactual count at the subject's own quantile",
+    ),
+    "inv-vae": MethodWords(
+        "inv-VAE",
+        "motion-invariant graph variational auto-encoder",
+        "motion was removed by the motion-invariant graph variational auto-encoder of Zhang et al. "
+        "(2024; inv-VAE): a neural network encodes each connectome in latent variables z, "
+        "penalised for their dependence on motion, and a decoder that receives z and motion "
+        "reconstructs the connectome at the reference motion",
+    ),
+    "gate": MethodWords(
+        "GATE",
+        "graph variational auto-encoder without motion",
+        "connectomes were encoded in latent variables z and reconstructed from them by a graph "
+        "variational auto-encoder (GATE; Liu et al., 2021), which receives no motion and does not "
+        "remove it",
+        (_LIU,),
+    ),
+    "combat": MethodWords(
+        "ComBat",
+        "empirical Bayes harmonisation",
+        "motion was removed by ComBat (Johnson et al., 2007): subjects were divided into batches "
+        "by quantiles of motion, and the mean and variance of every edge on the logarithmic scale "
+        "were aligned over batches by empirical Bayes estimates",
+        (_JOHNSON,),
+    ),
+    "sog": MethodWords(
+        "SOG",
+        "sparse factorisation orthogonal to motion",
+        "motion was removed by sparse orthogonal-to-group factorisation (SOG; Aliverti et al., "
+        "2021): edges on the logarithmic scale were factorised with scores that are uncorrelated "
+        "with motion",
+        (_ALIVERTI,),
+    ),
+    "pca-regression": MethodWords(
+        "PCA regression",
+        "principal components regressed on motion",
+        "motion was removed by PCA regression: the principal components of the edges on the "
+        "logarithmic scale were regressed on motion, and the fitted effect was subtracted from "
+        "the connectomes",
+    ),
+    "edgewise": MethodWords(
+        "edge-wise regression",
+        "linear regression of every edge on motion",
+        "motion was removed by edge-wise regression: every edge was regressed on motion on the "
+        "logarithmic scale, and the fitted effect was subtracted",
+    ),
+}
+
+
+def method_name(name: str) -> str:
+    """Return the name of a method, or of the raw connectomes, in running text.
+
+    Examples
+    --------
+    >>> method_name("edgewise"), method_name("raw"), method_name("mine")
+    ('edge-wise regression', 'as scanned', 'mine')
+    """
+    if name == "raw":
+        return "as scanned"
+    return METHOD_WORDS[name].name if name in METHOD_WORDS else name

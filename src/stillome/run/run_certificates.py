@@ -1,0 +1,75 @@
+"""The certificates of a run: what was probed, in whom, and what every probe found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.run.run_tables import Columns
+
+RAW = "raw"
+CERTIFICATE_COLUMNS = Columns(
+    text=("use", "method", "features", "probe"),
+    numbers=("n_subjects", "r2", "p_value", "p_holm", "null_95"),
+    yes_no=("passed",),
+)
+_HEAD = ("use", "method", "features", "n_subjects")
+
+
+@dataclass(frozen=True, eq=False)
+class RunCertificate:
+    """One certificate of a run.
+
+    Attributes
+    ----------
+    use : {"cohort", "unseen"}
+        Whether the model was fitted to these subjects, or without them.
+    method : str
+        A name in `METHODS`, or "raw".
+    features : {"connectomes", "z"}
+    n_subjects : int
+    found : LeakageCertificate
+    """
+
+    use: str
+    method: str
+    features: str
+    n_subjects: int
+    found: LeakageCertificate
+
+    def rows(self) -> pd.DataFrame:
+        """Return one row per probe, as in ``certificates.tsv``."""
+        table = self.found.table.reset_index()
+        for place, name in enumerate(_HEAD):
+            table.insert(place, name, getattr(self, name))
+        columns = [*_HEAD, "probe", "r2", "p_value", "p_holm", "null_95"]
+        return table[columns].assign(passed=self.found.passed)
+
+
+def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertificate, ...]:
+    """Put the rows of ``certificates.tsv`` together again, in their order.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        With `CERTIFICATE_COLUMNS`.
+    level : float
+        Of the tests.
+    """
+    found = []
+    for (use, method, features), rows in table.groupby(["use", "method", "features"], sort=False):
+        probes = rows.set_index("probe")[["r2", "p_value", "p_holm", "null_95"]]
+        worst = str(probes["r2"].fillna(-float("inf")).idxmax())
+        certificate = LeakageCertificate(probes, worst, bool(rows["passed"].all()), level)
+        n_subjects = int(rows["n_subjects"].iloc[0])
+        found.append(RunCertificate(str(use), str(method), str(features), n_subjects, certificate))
+    return tuple(found)
+
+
+def find_certificate(
+    certificates: Sequence[RunCertificate], use: str, method: str, features: str
+) -> RunCertificate | None:
+    """Find one certificate; None where that was not probed."""
+    wanted = (use, method, features)
+    return next((c for c in certificates if (c.use, c.method, c.features) == wanted), None)

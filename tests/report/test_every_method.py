@@ -1,0 +1,53 @@
+"""Every method has its report: named and described as what it is, whatever it can tell."""
+
+import re
+from functools import partial
+
+import pytest
+
+from small_study import write_study
+from stillome.methods.method_words import METHOD_WORDS, method_name
+from stillome.methods.registry import METHODS
+from stillome.persistence import read_json
+from stillome.pipeline import run_pipeline
+from stillome.report import figures, writing
+from stillome.run.steps import certifying, fitting
+
+FEW_EPOCHS = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3}}
+# The figures of what methods differ in.
+DRAWN = ("components", "leakage_cohort", "latent_units", "training", "trait_components", "traits")
+VARIATIONAL = {"inv-vae", "gate"}
+
+
+def test_every_method_has_its_words():
+    assert set(METHOD_WORDS) == set(METHODS)
+    for name, words in METHOD_WORDS.items():
+        assert ("variational" in words.what + words.did) == (name in VARIATIONAL)
+        assert words.name in words.did
+
+
+@pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_its_report(name, tmp_path, monkeypatch):
+    plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
+    monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
+    monkeypatch.setattr(fitting, "own_parameters", lambda settings: FEW_EPOCHS.get(name, {}))
+    monkeypatch.setattr(certifying, "N_PERMUTATIONS", 120)
+    settings = write_study(tmp_path / "study", 40, trait=("reading",), method=name, baselines=())
+    out = run_pipeline(settings, tmp_path / "out")
+    drawn = read_json(out / "figures" / "figures.json")
+    assert drawn["left_out"] == {}
+    assert {"components", "leakage_cohort", "traits"} <= set(drawn["figures"])
+    page = re.sub(
+        r"<(script|style|svg).*?</\1>", " ", (out / "report.html").read_text(), flags=re.S
+    )
+    paragraph = re.search(r'id="paragraph"><p>(.*?)</p>(.*?)</div>', page, flags=re.S)
+    said, cited = paragraph[1], paragraph[2]
+    assert METHOD_WORDS[name].did[1:40] in said.replace("&#39;", "'")
+    assert "The stillome developers" in cited and "Zhang, Y., Liu, M." in cited
+    assert all(reference[:12] in cited for reference in METHOD_WORDS[name].cites)
+    assert f"adjusted by {method_name(name)}" in page
+    own = page.replace(
+        "Motion-invariant variational auto-encoding of brain", ""
+    )  # the paper's title
+    assert ("variational" in own) == (name in VARIATIONAL)
