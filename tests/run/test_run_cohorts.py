@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from small_study import write_study
+from stillome.cohort.confound_choice import choose_confounds
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.run import open_run, run_pipeline
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
 from stillome.run.pipeline import steps_of
-from stillome.run.removed import choose_confounds
 from stillome.run.steps.certifying import hold_out
 
 
@@ -58,7 +58,7 @@ def test_a_method_that_cannot_keep_covariates_says_so(tmp_path):
     settings = write_study(
         tmp_path / "study", 24, trait=(), keep=("age",), method="edgewise", baselines=()
     )
-    with pytest.raises(InputError, match="leave out --keep"):
+    with pytest.raises(InputError, match="leave out keep="):
         run_pipeline(settings, tmp_path / "out")
 
 
@@ -110,7 +110,7 @@ def test_the_first_usual_measure_of_motion_is_chosen_and_said():
     assert choose_confounds(motion, ["n"]) == ("n",)
     with pytest.raises(ConfoundsError, match="no column 'rms'; it has fd_mm"):
         choose_confounds(motion, ["rms"])
-    with pytest.raises(ConfoundsError, match="--confound"):
+    with pytest.raises(ConfoundsError, match="confounds="):
         choose_confounds(motion[["n"]])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
-from stillome.cohort.reference import reference_of_run
+from stillome.cohort.reference import resolve_reference
 from stillome.exceptions import FileError
 from stillome.persistence import read_array, read_json
 from stillome.report.run_tables import ID, read_run_table
@@ -134,7 +134,7 @@ class Results:
         """Say what every confound was adjusted to."""
         motion = self.cohort.motion[self.settings["confounds"]]
         coding = ConfoundCoding.fit(motion, self.cohort.traits[self.others])
-        return coding.said(reference_of_run(coding, self.settings.get("reference") or [0.0]))
+        return coding.said(resolve_reference(coding, self.settings.get("reference") or [0.0]))
 
     @property
     def removed(self) -> str:

@@ -12,15 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
-from stillome.cohort.reference import reference_of_run
+from stillome.cohort.reference import resolve_reference
 from stillome.cohort.validation import as_floats
 from stillome.exceptions import FileError
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, load_fitted
-from stillome.methods.registry import METHODS
 from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
-from stillome.run.removed import Removed
+from stillome.run.method_parameters import AUTO, WEIGHT, new_method
 from stillome.run.settings import RunSettings, from_json
 
 FORMAT, FORMAT_VERSION = "stillome-run", 1
@@ -113,7 +113,7 @@ class Work:
     @cached_property
     def reference(self) -> NDArray[np.float64]:
         """The confounds adjusted to, shape (C,)."""
-        return np.array(reference_of_run(self.coding, self.settings.reference))
+        return np.array(resolve_reference(self.coding, self.settings.reference))
 
     @cached_property
     def truth(self) -> NDArray[Any] | None:
@@ -146,14 +146,10 @@ class Work:
 
     def new_method(self, name: str) -> ConnectomeMethod:
         """Return an unfitted method, set as this run wants it."""
-        method = METHODS[name]()
-        wanted: dict[str, Any] = {
-            "random_state": self.settings.seed,
-            "lengths": self.cohort.lengths,
-        }
-        if name == self.settings.method and self.settings.invariance_weight is not None:
-            wanted["invariance_weight"] = self.settings.invariance_weight
-        return method.set_params(**{k: v for k, v in wanted.items() if k in method.get_params()})
+        parameters = dict(self.settings.parameters) if name == self.settings.method else {}
+        if parameters.get(WEIGHT) == AUTO and (self.out / "model").exists():
+            parameters[WEIGHT] = self.model.get_params()[WEIGHT]  # found by the fit
+        return new_method(name, parameters, seed=self.settings.seed, lengths=self.cohort.lengths)
 
     def write_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table into the folder, whole or not at all."""

@@ -116,7 +116,7 @@ def run_pipeline(
     """
     out = Path(out)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise InputError(f"jobs={n_jobs!r}; expected a whole number other than 0.")
+        raise InputError(f"n_jobs={n_jobs!r}; expected a whole number other than 0.")
     begin = step or (lambda name: None)
     continues = resume and (out / HEADER).is_file()
     check_writable(out)
@@ -179,11 +179,11 @@ def _check_apart(settings: RunSettings, out: Path) -> None:
     for path in (*settings.connectomes, *settings.motion, *settings.traits, *settings.truth):
         given = Path(path).resolve()
         if given.is_relative_to(place):
-            raise InputError(f"{path} lies in {out}, where results go. Choose another --out.")
+            raise InputError(f"{path} lies in {out}, where results go. Choose another out=...")
         if place.is_relative_to(given):
             raise InputError(
                 f"{out} lies in {path}, where results would be taken for inputs. "
-                "Choose an --out beside it."
+                "Choose out=... beside it."
             )
 
 

@@ -19,12 +19,18 @@ from stillome.cohort.validation.subject_checks import (
     check_table,
     subject_positions,
 )
-from stillome.cohort.validation.table_checks import check_confounds, check_features, check_traits
+from stillome.cohort.validation.table_checks import (
+    check_columns,
+    check_confounds,
+    check_features,
+    check_traits,
+)
 
 __all__ = [
     "aligned_table",
     "as_floats",
     "as_numbers",
+    "check_columns",
     "check_confounds",
     "check_connectomes",
     "check_count",

@@ -13,6 +13,7 @@ from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, save_fitted
 from stillome.methods.storage import Storable
 from stillome.run.folder import Work
+from stillome.run.method_parameters import choose_weight
 
 
 def fit_method(
@@ -42,15 +43,20 @@ def fit_method(
             more["covariates_to_keep"] = work.kept[chosen]
         elif name == work.settings.method:
             raise InputError(
-                f"The method {name!r} has no way to keep covariates; leave out --keep."
+                f"The method {name!r} has no way to keep covariates; leave out keep=..."
             )
     y = None
     if traits and work.settings.trait:
         y = work.cohort.traits[list(work.settings.trait)].to_numpy(np.float64, na_value=np.nan)
         y = y[chosen]
     X = work.cohort.connectomes[chosen]
+    groups = None if work.groups is None else work.groups[chosen]
+    more["confounds"] = work.confounds[chosen]
+    method, frontier = choose_weight(method, X, y, groups=groups, seed=work.settings.seed, **more)
+    if frontier is not None:
+        work.write_table("frontier.tsv", frontier)
     with work.coding.naming([work.cohort.subject_ids[i] for i in chosen]):
-        return method.fit(X, y, confounds=work.confounds[chosen], **more)
+        return method.fit(X, y, **more)
 
 
 def fit_step(work: Work) -> None:
