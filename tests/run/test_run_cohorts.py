@@ -64,7 +64,12 @@ def test_a_method_that_cannot_keep_covariates_says_so(tmp_path):
 
 def test_the_frontier_is_kept_where_the_weight_is_searched(tmp_path):
     settings = write_study(
-        tmp_path / "study", 80, trait=(), traits=(), baselines=(), invariance_weight="auto"
+        tmp_path / "study",
+        80,
+        trait=(),
+        traits=(),
+        baselines=(),
+        parameters={"invariance_weight": "auto"},
     )
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Adjusting"))

@@ -35,8 +35,8 @@ _OTHER_NAMES = {
 }
 _QUOTED = r"'[^']*'|\"[^\"]*\""
 _PARAMETER = re.compile(
-    # Not within a word, a path or a quotation; but after "atlas=.../".
-    rf"(?<![\w.\-'\"=\[])(?<!(?<!\.\.\.)/)(?P<name>[a-z]\w*)="
+    # Not within a word, a path, a quotation or the words after --set; but after "atlas=.../".
+    rf"(?<![\w.\-'\"=\[])(?<!(?<!\.\.\.)/)(?<!--set )(?<!--reference )(?P<name>[a-z]\w*)="
     rf"(?:(?P<dots>\.\.\.)(?P<end>\.?$|\.(?= )|(?= [A-Z]))?"
     rf"|(?P<quoted>(?:{_QUOTED})(?:(?:, or|,| or| and) (?:{_QUOTED}))*)"
     rf"|(?P<plain>\([^)]*\)|\[[^\]]*\]|[^\s,;()'\"]*[^\s,;:.()'\"]))"

@@ -15,7 +15,7 @@ from stillome.evaluate.compare.comparison import compare_methods
 from stillome.evaluate.compare.comparison_tables import summarise
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits
-from stillome.exceptions import ConfoundsError, FitError, InputError
+from stillome.exceptions import ConfoundsError, FitError, InputError, StillomeWarning
 from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.methods.linear.pca_regression import PCARegression
 from stillome.methods.linear.sog import SOG
@@ -357,7 +357,7 @@ def test_what_cannot_be_compared_is_named(cohort):
         compare_methods(cohort, ["sogg"])
     with pytest.raises(InputError, match="'sog' is a str, not a method"):
         compare_methods(cohort, {"sog": "sog"})
-    with pytest.raises(InputError, match="no column 'fd'"):
+    with pytest.raises(InputError, match="has a column 'fd'"):
         compare_methods(cohort, ["sog"], confounds="fd")
     with pytest.raises(ConfoundsError, match="3 rows for 160 subjects"):
         compare_methods(cohort, ["sog"], confounds=np.arange(3.0))
