@@ -1,7 +1,7 @@
 """`stillome reproduce`: the paper's figures and claims, study by study."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import Step, heading, steps, table
+from stillome.cli.console import heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
 from stillome.exceptions import InputError
 
@@ -43,7 +43,7 @@ def reproduce(
     names = chosen_studies(name, study.STUDIES)
     from stillome.persistence import check_replaceable
 
-    places: list[tuple[Path, str | None]] = [(out / each, study.MANIFEST) for each in names]
+    places = [(out / each, study.MANIFEST) for each in names]
     places += [(out / CLAIMS, None)] if name == EVERYTHING else []
     # Looked at before hours of fitting, not after.
     for place, marker in places:
@@ -54,7 +54,7 @@ def reproduce(
     with steps(len(names), quiet=quiet) as step:
         for each in names:
             step(each)
-            told = replace(options, step=_speaker(step, each))
+            told = replace(options, step=lambda what, each=each: step.say(f"{each}: {what}"))
             run = import_module(f"stillome.studies.{each}").run
             outcome = study.write_outcome(
                 out / each, each, run, told, command=command, overwrite=overwrite
@@ -84,11 +84,6 @@ def chosen_studies(name: str, known: Sequence[str]) -> tuple[str, ...]:
     if name not in known:
         raise InputError(f"There is no study {name!r}; choose among {', '.join(known)}, or all.")
     return (name,)
-
-
-def _speaker(step: Step, study: str) -> Callable[[str], None]:
-    """Return what shows the parts of a study, under its name."""
-    return lambda what: step.say(f"{study}: {what}")
 
 
 def _command(name: str, quick: bool, data: Path | None, seed: int) -> str:
