@@ -132,3 +132,13 @@ def test_a_value_that_a_method_cannot_use_is_refused_before_files_are_read(metho
     assert main([*words, "--set=wings=2"]) == 2
     said = capsys.readouterr().err
     assert all(name in said for name in make_method(method).get_params())
+
+
+def test_fit_chooses_the_weight_where_it_is_asked_to(tmp_path):
+    settings = write_study(tmp_path / "study", 80)
+    words = ["fit", f"--connectomes={settings.connectomes[0]}", f"--motion={settings.motion[0]}"]
+    words += [f"--traits={settings.traits[0]}", "--group=family", "--confound=rms_mm"]
+    words += ["--invariance-weight=auto", "--set=n_components=3", "--quiet"]
+    assert main([*words, f"--out={tmp_path}/model"]) == 0
+    weight = load_fitted(tmp_path / "model").model.get_params()["invariance_weight"]
+    assert isinstance(weight, float) and 0 <= weight <= 1

@@ -16,7 +16,7 @@ TRAITS = pd.DataFrame({"site": ["A", "B"], "age": [9, 10]})
 
 @pytest.mark.parametrize("names", CONFOUND_ORDER)
 def test_each_usual_measure_is_taken_where_it_is_the_only_one(names):
-    motion = pd.DataFrame(dict.fromkeys(names, [0.1, 0.2]))
+    motion = pd.DataFrame({name: [0.1, 0.2] for name in names})
     assert choose_confounds(motion) == names
 
 
