@@ -17,6 +17,7 @@ from stillome.cohort.validation import (
     aligned_table,
     as_floats,
     as_numbers,
+    check_columns,
     check_confounds,
     check_connectomes,
     check_count,
@@ -35,6 +36,7 @@ from stillome.exceptions import ConfoundsError, InputError, StillomeError
 ONE_ARGUMENT = {
     "as_floats": as_floats,
     "as_numbers": as_numbers,
+    "check_columns": lambda value: check_columns(value, ["a"], "trait"),
     "check_confounds": check_confounds,
     "check_connectomes": check_connectomes,
     "check_count": lambda value: check_count(value, "n"),
@@ -62,7 +64,7 @@ def test_odd_input_is_taken_or_refused_in_a_sentence(name, value):
         ONE_ARGUMENT[name](value)
     except StillomeError as error:
         assert len(str(error)) > 20
-        assert ":" in str(error) or "=" in str(error) or "edges" in str(error)
+        assert any(mark in str(error) for mark in (":", "=", "edges", "trait"))
 
 
 @given(matrices())

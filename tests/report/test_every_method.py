@@ -11,7 +11,7 @@ from stillome.methods.registry import METHODS
 from stillome.persistence import read_json
 from stillome.pipeline import run_pipeline
 from stillome.report import figures, writing
-from stillome.run.steps import certifying, fitting
+from stillome.run.steps import certifying
 
 FEW_EPOCHS = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3}}
 # The figures of what methods differ in.
@@ -31,9 +31,15 @@ def test_every_method_has_its_words():
 def test_every_method_has_its_report(name, tmp_path, monkeypatch):
     plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
-    monkeypatch.setattr(fitting, "own_parameters", lambda settings: FEW_EPOCHS.get(name, {}))
     monkeypatch.setattr(certifying, "N_PERMUTATIONS", 120)
-    settings = write_study(tmp_path / "study", 40, trait=("reading",), method=name, baselines=())
+    settings = write_study(
+        tmp_path / "study",
+        40,
+        trait=("reading",),
+        method=name,
+        parameters=FEW_EPOCHS.get(name, {}),
+        baselines=(),
+    )
     out = run_pipeline(settings, tmp_path / "out")
     drawn = read_json(out / "figures" / "figures.json")
     assert drawn["left_out"] == {}

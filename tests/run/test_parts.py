@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stillome.cli.given_words import parameters_of
+from stillome.cohort.confound_choice import choose_confounds
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.run import RunFolder, RunSettings, command_line
 from stillome.run.parallel import run_jobs
-from stillome.run.removed import choose_confounds
 from stillome.run.settings import check_same, from_json, to_json
 from stillome.run.steps.listing import flag_subjects
 from stillome.run.steps.sliding import choose_references, choose_shown
 
+VALUES = st.none() | st.booleans() | st.sampled_from(["auto", "5", "None", "it's", "a b", "x=y"])
 NAMES = st.text("abc _'$", min_size=1, max_size=5).map(lambda text: "x" + text)
 
 
@@ -27,7 +29,11 @@ NAMES = st.text("abc _'$", min_size=1, max_size=5).map(lambda text: "x" + text)
         motion=st.lists(NAMES, min_size=1, max_size=2),
         confounds=st.lists(NAMES, max_size=2),
         baselines=st.sampled_from([(), ("edgewise",), ("sog", "combat")]),
-        reference=st.sampled_from([(0.0,), (0.25, 1.0), ("rms_mm=0.1", "site=B")]),
+        parameters=st.dictionaries(
+            st.sampled_from(["n_components", "invariance_weight"]),
+            st.integers(0, 9) | st.floats(0, 1) | VALUES | st.lists(VALUES, max_size=2),
+        ),
+        reference=st.sampled_from([(0.0,), (0.25, 1.0), {"rms_mm": 0.1, "site": "B"}]),
         seed=st.integers(0, 99),
         atlas=st.none() | NAMES,
         subjects=st.lists(NAMES, max_size=2),
@@ -42,6 +48,14 @@ def test_settings_survive_the_file_and_the_command_line(settings):
     assert tuple(v for k, v in pairs if k == "--connectomes") == settings.connectomes
     assert tuple(v for k, v in pairs if k == "--subject") == settings.subjects
     assert dict(pairs).get("--atlas") == settings.atlas
+    told = [v for k, v in pairs if k == "--set"]
+    assert RunSettings(connectomes="c", motion="m", parameters=parameters_of(told)).parameters == (
+        settings.parameters
+    )
+    named = [v for k, v in pairs if k == "--reference"]
+    numbers = settings.reference if isinstance(settings.reference, tuple) else ()
+    assert tuple(float(v) for v in named if "=" not in v) == (numbers if numbers != (0.0,) else ())
+    assert [v for v in named if "=" in v] == ([] if numbers else ["rms_mm=0.1", "site=B"])
 
 
 def test_a_run_with_sites_is_continued_by_the_command_that_began_it():
@@ -50,7 +64,7 @@ def test_a_run_with_sites_is_continued_by_the_command_that_began_it():
     for asked in (("site",), ("site", "rms_mm"), ("rms_mm", "site")):
         check_same(RunSettings(**given, confounds=asked), begun, "out")
     for asked in (("rms_mm",), ("fd_mm", "site"), ("site", "scanner")):
-        with pytest.raises(InputError, match="was begun with --confound"):
+        with pytest.raises(InputError, match="was begun with confounds="):
             check_same(RunSettings(**given, confounds=asked), begun, "out")
     words = command_line(begun, "out")
     assert "--confound rms_mm" in words and "--confound site" in words
@@ -63,17 +77,18 @@ def test_a_run_with_sites_is_continued_by_the_command_that_began_it():
         ({"method": "magic"}, "no method 'magic'"),
         ({"baselines": ("magic",)}, "no method 'magic'"),
         ({"motion": ()}, "needs connectomes and motion"),
-        ({"trait": ("reading",)}, "--traits"),
-        ({"traits": ("table.tsv",)}, "--trait"),
+        ({"trait": ("reading",)}, "traits=..."),
+        ({"traits": ("table.tsv",)}, "trait=..."),
         ({"traits": ("t.tsv",), "trait": ("age",), "keep": ("age",)}, "both predicted and kept"),
         ({"traits": ("t.tsv",), "keep": ("age",), "confounds": ("age",)}, "both removed and kept"),
-        ({"other_confounds": ("site",)}, "--traits"),
+        ({"other_confounds": ("site",)}, "traits=..."),
         ({"seed": -1}, "seed=-1"),
         ({"seed": True}, "seed=True"),
         ({"reference": (float("nan"),)}, "finite"),
-        ({"invariance_weight": "half"}, "0 to 1, or 'auto'"),
-        ({"invariance_weight": 1.5}, "0 to 1, or 'auto'"),
-        ({"form": "xlsx"}, "format='xlsx'"),
+        ({"reference": ("low",)}, "expected numbers"),
+        ({"reference": ()}, "nothing; expected finite"),
+        ({"parameters": {"hidden": {1, 2}}}, "is a set; expected a number, text"),
+        ({"form": "xlsx"}, "form='xlsx'"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(change, says):

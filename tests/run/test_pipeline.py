@@ -202,9 +202,9 @@ def test_stopped_in_the_middle_of_a_step_nothing_is_half_written(whole, tmp_path
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seed": 1}, "0, not 1"),
-        ({"confounds": ("rotation_rad",)}, "rms_mm, not rotation_rad"),
-        ({"baselines": ()}, "edgewise, not (none)"),
+        ({"seed": 1}, "seed=0, not 1"),
+        ({"confounds": ("rotation_rad",)}, "confounds=rms_mm, not rotation_rad"),
+        ({"baselines": ()}, "baselines=edgewise, not (none)"),
     ],
 )
 def test_a_run_is_continued_with_the_settings_it_was_begun_with(whole, change, says):

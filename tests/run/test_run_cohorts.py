@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from small_study import write_study
+from stillome.cohort.confound_choice import choose_confounds
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.linear.edgewise import EdgewiseRegression
@@ -18,7 +19,6 @@ from stillome.pipeline import run_pipeline, steps_of
 from stillome.run import RunFolder
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
-from stillome.run.removed import choose_confounds
 from stillome.run.steps import predicting
 from stillome.run.steps.certifying import hold_out
 from stillome.run.steps.fitting import new_method
@@ -102,7 +102,12 @@ def test_what_is_to_be_kept_reaches_every_fit(tmp_path, monkeypatch):
 
 def test_the_weight_is_chosen_once_and_every_fit_has_it(tmp_path):
     settings = write_study(
-        tmp_path / "study", 80, trait=(), traits=(), baselines=(), invariance_weight="auto"
+        tmp_path / "study",
+        80,
+        trait=(),
+        traits=(),
+        baselines=(),
+        parameters={"invariance_weight": "auto"},
     )
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Adjusting"))
@@ -152,7 +157,7 @@ def test_the_first_usual_measure_of_motion_is_chosen_and_said():
     assert choose_confounds(motion, ["n"]) == ("n",)
     with pytest.raises(ConfoundsError, match="no column 'rms'; it has fd_mm"):
         choose_confounds(motion, ["rms"])
-    with pytest.raises(ConfoundsError, match="--confound"):
+    with pytest.raises(ConfoundsError, match="confounds="):
         choose_confounds(motion[["n"]])
 
 

@@ -23,6 +23,7 @@ from stillome.cli.demo import demo
 from stillome.cli.fit import fit
 from stillome.cli.inspect import inspect
 from stillome.cli.motion import motion
+from stillome.cli.option_words import in_options, speak_as
 from stillome.cli.predict import predict
 from stillome.cli.report import report
 from stillome.cli.reproduce import reproduce
@@ -61,6 +62,7 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def _stillome(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -72,6 +74,8 @@ def _stillome(
     ] = False,
 ) -> None:
     """Structural connectomes without head motion."""
+    verb = context.command.get_command(context, context.invoked_subcommand or "")  # type: ignore[attr-defined]
+    speak_as([] if verb is None else verb.params)
 
 
 for _verb in VERBS:
@@ -111,7 +115,7 @@ def _answer(arguments: Sequence[str] | None) -> int:
         command = typer.main.get_command(app)
         code = command.main(args=arguments, prog_name="stillome", standalone_mode=False)
     except StillomeError as error:
-        complain(str(error))
+        complain(in_options(str(error)))
         return USERS_MISTAKE
     except Stopped as how:
         complain(f"{STOPPED} {how}")
@@ -149,7 +153,7 @@ def _show_warning(
 ) -> None:
     """Give our own warnings as one sentence; those of libraries concern developers only."""
     if issubclass(category, StillomeWarning):
-        complain(f"Note: {message}")
+        complain(f"Note: {in_options(str(message))}")
 
 
 def _report_our_mistake(

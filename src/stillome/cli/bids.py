@@ -1,4 +1,4 @@
-"""`stillome bids`: the same as a BIDS App, fit to a group and applied to participants."""
+"""`stillome bids`: a run as a BIDS App, fitted to a group and applied to participants."""
 
 from contextlib import nullcontext, suppress
 from enum import StrEnum
@@ -8,20 +8,31 @@ from typing import Annotated
 import typer
 
 from stillome.cli.console import steps
-from stillome.cli.options import Atlas, Confound, Group, Labels, Measure, Quiet, Seed, Trait
-from stillome.cli.run import (
+from stillome.cli.file_options import study_files
+from stillome.cli.given_words import baselines_of, parameters_of, reference_of
+from stillome.cli.options import (
+    Atlas,
     Baseline,
+    Confound,
+    Group,
     Keep,
+    Labels,
+    Lengths,
+    Measure,
     Method,
+    OverwriteRun,
+    Quiet,
     Reference,
-    Replace,
     Report,
     Resume,
+    Seed,
+    Set,
+    Symmetrize,
+    Trait,
     Verbose,
-    baselines_of,
-    perform,
-    reference_of,
+    Weight,
 )
+from stillome.cli.run import perform
 from stillome.exceptions import FileError
 
 
@@ -57,12 +68,16 @@ def bids(
     keep: Keep = None,
     group: Group = None,
     method: Method = "inv-fa",
+    parameters: Set = None,
+    invariance_weight: Weight = None,
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
     seed: Seed = 0,
     atlas: Atlas = None,
     measure: Measure = None,
     labels: Labels = None,
+    lengths: Lengths = None,
+    symmetrize: Symmetrize = None,
     n_procs: Annotated[
         int, typer.Option("--n-procs", "--nprocs", "--n_cpus", min=1, help="Fits at a time.")
     ] = 2,
@@ -71,7 +86,7 @@ def bids(
     ] = False,
     report: Report = True,
     resume: Resume = False,
-    overwrite: Replace = False,
+    overwrite: OverwriteRun = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -82,8 +97,18 @@ def bids(
 
     Example: stillome bids derivatives/qsirecon results group --trait age
     """
-    ids = tuple(label.removeprefix("sub-") for label in participant_label or ())
-    session = session_label.removeprefix("ses-") if session_label else None
+    files = study_files(
+        connectomes=[str(bids_dir)],
+        motion=motion,
+        traits=None if participants is None else [str(participants)],
+        labels=labels,
+        lengths=lengths,
+        atlas=atlas,
+        measure=measure,
+        symmetrize=symmetrize,
+        session=session_label.removeprefix("ses-") if session_label else None,
+        subject=[label.removeprefix("sub-") for label in participant_label or ()],
+    )
     if level is Level.participant:
         from stillome.run.participants import apply_to_participants
 
@@ -91,45 +116,35 @@ def bids(
             step("Applying the model")
             folders = apply_to_participants(
                 out,
-                bids_dir,
-                motion=motion,
-                traits=participants,
-                participants=ids,
+                files,
                 reference=reference_of(reference),
                 overwrite=overwrite,
                 progress=step.progress,
-                labels=labels,
-                atlas=atlas,
-                measure=measure,
-                session=session,
             )
         print("\n".join(map(str, folders)))
         return
     from stillome.run import RunSettings
     from stillome.run.participants import find_participants
 
-    table = None
-    # A confound is a column of motion or of participants.tsv, which need not be there for it.
-    with nullcontext() if trait or keep or group else suppress(FileError):
-        if trait or keep or group or confound:
-            table = participants or find_participants(bids_dir)
+    given = vars(files) | {"motion": files.motion or (str(bids_dir),)}
+    columns = bool(trait or keep or group)
+    if not (columns or confound):
+        given["traits"] = ()
+    elif not files.traits:
+        # A confound may be a column of motion; participants.tsv need not be there for it.
+        with nullcontext() if columns else suppress(FileError):
+            given["traits"] = (str(find_participants(bids_dir)),)
     settings = RunSettings(
-        connectomes=(str(bids_dir),),
-        motion=tuple(motion or [str(bids_dir)]),
-        traits=() if table is None else (str(table),),
+        **given,
         trait=tuple(trait or ()),
         confounds=tuple(confound or ()),
         keep=tuple(keep or ()),
         group=group,
         method=method,
+        parameters=parameters_of(parameters, invariance_weight),
         baselines=baselines_of(baseline),
         reference=reference_of(reference),
         seed=seed,
-        labels=labels,
-        atlas=atlas,
-        measure=measure,
-        session=session,
-        subjects=ids,
     )
     perform(
         settings,

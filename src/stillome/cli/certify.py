@@ -1,4 +1,4 @@
-"""`stillome certify`: whether anything can still read motion from features or connectomes."""
+"""`stillome certify`: whether motion can still be predicted from features or connectomes."""
 
 import warnings
 from collections.abc import Sequence
@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from stillome.cli.console import heading, steps, table
-from stillome.cli.inputs import Files, Tables, numbers, read_tables
-from stillome.cli.options import (
-    Confound,
-    Group,
-    Labels,
-    Motion,
-    Overwrite,
-    Quiet,
-    Seed,
-    Session,
-    Traits,
-)
+from stillome.cli.file_options import reads_files
+from stillome.cli.options import Confound, Dropped, Group, Overwrite, Quiet, Seed
 from stillome.cli.outputs import check_table
 from stillome.exceptions import InputError, StillomeWarning
 
@@ -29,8 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from stillome.cohort.confound_choice import Removed
     from stillome.evaluate.leakage.certificate import LeakageCertificate
-    from stillome.run.removed import Removed
+    from stillome.run.study_files import StudyFiles, SubjectTables
 
 LEAKS = 3
 
@@ -43,45 +34,52 @@ class Kind(StrEnum):
     connectomes = "connectomes"
 
 
-class Probed(NamedTuple):
-    """Features of subjects, with what the probes look for in them."""
+class Found(NamedTuple):
+    """Features as they were read: whose they are, and from which files."""
 
+    subject_ids: tuple[str, ...]
     features: "NDArray[Any]"  # (n, p), or (n, V, V) for counts
     kind: Literal["features", "counts"]
+    files: tuple[str, ...]
+
+
+class Sought(NamedTuple):
+    """What the probes look for in features, of the subjects that have everything."""
+
+    subject_ids: list[str]
     confounds: "NDArray[np.float64]"  # (n, C)
     nuisance: "NDArray[np.float64] | None"  # (n, Q)
     groups: "NDArray[Any] | None"  # (n,)
 
 
+@reads_files(without=["connectomes", "lengths"])
 def certify(
     features: Annotated[
         str, typer.Argument(help="A table of latents, or connectomes (folder, file or pattern).")
     ],
-    motion: Motion,
+    files: "StudyFiles",
     confound: Confound = None,
     against: Annotated[
         str | None, typer.Option(help="The raw connectomes, to say how much there was to remove.")
     ] = None,
-    traits: Traits = None,
     group: Group = None,
     nuisance: Annotated[
         list[str] | None,
-        typer.Option(help="A column of --traits (age) that may link features and motion."),
+        typer.Option(help="A column of the traits (age) that may link features and motion."),
     ] = None,
     kind: Annotated[Kind, typer.Option(help="What FEATURES are, if that is unclear.")] = Kind.auto,
     permutations: Annotated[int, typer.Option(min=1, help="Permutations of motion.")] = 500,
     level: Annotated[float, typer.Option(help="Chance of a false alarm over all probes.")] = 0.05,
     out: Annotated[Path | None, typer.Option(help="A table for what every probe found.")] = None,
     seed: Seed = 0,
-    labels: Labels = None,
-    session: Session = None,
     strict: Annotated[
         bool, typer.Option("--strict", help=f"End with exit code {LEAKS} if motion can be read.")
     ] = False,
+    dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Let probes try to read motion from held-out subjects' features, and say what they found.
+    """Let probes try to predict motion from held-out subjects' features, and say what they found.
 
     Ridge, kernel regression, trees, distance correlation and, for connectomes, the pattern of
     zeros, each with a permutation test. A leak is a result and no error: the exit code is 0 either
@@ -89,33 +87,38 @@ def certify(
 
     Example: stillome certify latents.tsv --motion motion.tsv --against counts
     """
+    from stillome.cohort.confound_choice import check_apart, choose_removed
     from stillome.cohort.confound_coding import in_words
     from stillome.evaluate.leakage.certificate import leakage_certificate
-    from stillome.run.removed import check_apart
+    from stillome.run.study_files import join_or_say, read_tables
 
     if out is not None:
         check_table(out, overwrite=overwrite)
-    columns = [*(nuisance or ()), *([group] if group else ())] or None
-    tables = read_tables(Files([], motion, traits, columns, confound or (), session=session))
-    removed = choose(tables, confound)
-    check_apart(removed.others, keep=nuisance or (), group=group)
+    check_apart(confound or (), keep=nuisance or (), group=group)
+    columns = [*(nuisance or ()), *([group] if group else ())]
+    tables = read_tables(files, columns if columns or confound else None, confound or ())
+    assert tables.motion is not None  # the option must be given
+    removed = choose_removed(tables.motion, tables.traits, confound or ())
     with steps(3 if against else 2, quiet=quiet) as step:
         step("Reading")
-        found = {features: read_features(features, kind, labels, session)}
-        ids = subjects_with_all(found[features], tables, removed)
+        found = {features: read_features(features, kind, files)}
+        held = found[features].subject_ids
+        # Rows of subjects without features are not asked for.
+        tables = tables.of(held)
+        kept, _ = join_or_say(held, tables, dropped=dropped, overwrite=overwrite)
+        sought = look_for(kept, tables, removed, nuisance or (), group)
         if against is not None:
-            found[against] = read_features(against, Kind.connectomes, labels, session)
+            found[against] = read_features(against, Kind.connectomes, files)
         certificates: list[LeakageCertificate] = []
-        for place, held in found.items():
+        for place, one in found.items():
             step(f"Probing {place}")
-            probed = join(held, ids, tables, removed, nuisance or (), group)
             certificates.append(
                 leakage_certificate(
-                    probed.features,
-                    probed.confounds,
-                    kind=probed.kind,
-                    nuisance=probed.nuisance,
-                    groups=probed.groups,
+                    features_of(one, sought.subject_ids),
+                    sought.confounds,
+                    kind=one.kind,
+                    nuisance=sought.nuisance,
+                    groups=sought.groups,
                     n_permutations=permutations,
                     level=level,
                     random_state=seed,
@@ -123,11 +126,11 @@ def certify(
                 )
             )
     certificate = certificates[0]
-    sought = in_words(removed.others)
-    sentence = certificate.sentence(Path(features).name, *certificates[1:], confounds=sought) + "."
+    words = in_words(removed.others)
+    sentence = certificate.sentence(Path(features).name, *certificates[1:], confounds=words) + "."
     if out is not None:
-        files = [*tables.files, *(file for held in found.values() for file in held.files)]
-        _write(out, dict(zip(found, certificates, strict=True)), sentence, files, seed, overwrite)
+        read = [*tables.files, *(file for one in found.values() for file in one.files)]
+        _write(out, dict(zip(found, certificates, strict=True)), sentence, read, seed, overwrite)
     if not quiet:
         print(heading("What every probe found"))
         print(table(_printed(certificate)))
@@ -136,29 +139,22 @@ def certify(
         raise typer.Exit(LEAKS)
 
 
-class Found(NamedTuple):
-    """Features as they were read: whose they are, and from which files."""
-
-    subject_ids: tuple[str, ...]
-    features: "NDArray[Any]"
-    kind: Literal["features", "counts"]
-    files: tuple[str, ...]
-
-
-def read_features(place: str, kind: Kind, labels: str | None, session: str | None) -> Found:
+def read_features(place: str, kind: Kind, files: "StudyFiles") -> Found:
     """Read a table of features, or connectomes."""
     import numpy as np
 
-    from stillome.io.connectomes import read_connectomes
     from stillome.io.tables.phenotypes import read_table
+    from stillome.run.study_files import read_matrices
 
     if kind is Kind.features or (kind is Kind.auto and is_feature_table(place)):
-        values = read_table(place, session=session)
+        values = read_table(place, session=files.session)
+        if files.subjects:
+            values = values[values.index.isin(files.subjects)]
         matrix = values.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(values) else None
         if matrix is None:
             raise InputError(f"{place}: a column of it holds text; features must be numbers.")
         return Found(tuple(values.index), matrix, "features", (place,))
-    data = read_connectomes(place, labels=labels, session=session)
+    data = read_matrices(files, [place])
     return Found(data.subject_ids, np.asarray(data.connectomes), "counts", data.source.files)
 
 
@@ -178,52 +174,50 @@ def is_feature_table(place: str) -> bool:
     return named and not wide_tables.recognises(item, head)
 
 
-def choose(tables: Tables, confounds: Sequence[str] | None) -> "Removed":
-    """Return the columns of motion and traits that the probes look for."""
-    from stillome.run.removed import choose_removed
-
-    assert tables.motion is not None  # the option must be given
-    return choose_removed(tables.motion, tables.traits, confounds or ())
-
-
-def subjects_with_all(found: Found, tables: Tables, removed: "Removed") -> list[str]:
-    """Return who has features, motion and traits, and say how many do not.
+def look_for(
+    subject_ids: Sequence[str],
+    tables: "SubjectTables",
+    removed: "Removed",
+    nuisance: Sequence[str],
+    group: str | None,
+) -> Sought:
+    """Return confounds, nuisance and groups of the subjects whose confounds are all known.
 
     Raises
     ------
     InputError
-        If nobody has all of them.
+        If the confounds of nobody are known, or a column cannot be used.
     """
-    from stillome.io.cohorts import join_subjects
+    from stillome.cohort.validation import check_columns
 
     assert tables.motion is not None
-    kept = join_subjects(found.subject_ids, tables.motion, tables.traits).kept
-    known = tables.motion.loc[kept, list(removed.motion)].notna().all(axis=1)
+    known = tables.motion.loc[list(subject_ids), list(removed.motion)].notna().all(axis=1)
     if tables.traits is not None:
-        known &= tables.traits.loc[kept, list(removed.others)].notna().all(axis=1)
-    kept = [subject for subject in kept if known[subject]]
-    if not kept:
+        known &= tables.traits.loc[list(subject_ids), list(removed.others)].notna().all(axis=1)
+    ids = [subject for subject in subject_ids if known[subject]]
+    if not ids:
         names = " and ".join([*removed.motion, *removed.others])
-        raise InputError(f"Nobody has {names}. Choose another --confound.")
-    if len(kept) < len(found.subject_ids):
+        raise InputError(f"Nobody has {names}. Choose others with confounds=...")
+    if len(ids) < len(subject_ids):
         warnings.warn(
-            f"{len(found.subject_ids) - len(kept)} of {len(found.subject_ids)} subjects lack "
-            "motion or traits and are left out.",
+            f"{len(subject_ids) - len(ids)} of {len(subject_ids)} subjects are left out: not all "
+            "of their confounds are known.",
             StillomeWarning,
             stacklevel=2,
         )
-    return kept
+    motion = tables.motion.loc[ids]
+    traits = None if tables.traits is None else tables.traits.loc[ids]
+    coding = removed.coding(motion, traits)
+    return Sought(
+        ids,
+        check_columns(coding.encode(motion, traits), coding.names, "confound"),
+        check_columns(traits, nuisance, "nuisance") if traits is not None and nuisance else None,
+        traits[group].to_numpy(dtype=object) if traits is not None and group else None,
+    )
 
 
-def join(
-    found: Found,
-    subject_ids: Sequence[str],
-    tables: Tables,
-    removed: "Removed",
-    nuisance: Sequence[str],
-    group: str | None,
-) -> Probed:
-    """Bring features, motion and traits of these subjects together.
+def features_of(found: Found, subject_ids: Sequence[str]) -> "NDArray[Any]":
+    """Return the features of these subjects, in their order.
 
     Raises
     ------
@@ -232,23 +226,11 @@ def join(
     """
     import numpy as np
 
-    assert tables.motion is not None
     places = {subject: i for i, subject in enumerate(found.subject_ids)}
     missing = next((subject for subject in subject_ids if subject not in places), None)
     if missing is not None:
-        raise InputError(f"--against: no connectome of {missing!r}. Give those of all subjects.")
-    ids = list(subject_ids)
-    motion, traits = tables.motion.loc[ids], None
-    if tables.traits is not None:
-        traits = tables.traits.loc[ids]
-    coding = removed.coding(motion, traits)
-    return Probed(
-        found.features[np.array([places[subject] for subject in ids])],
-        found.kind,
-        numbers(coding.encode(motion, traits), coding.names, "confound"),
-        numbers(traits, nuisance, "nuisance") if traits is not None and nuisance else None,
-        traits[group].to_numpy(dtype=object) if traits is not None and group else None,
-    )
+        raise InputError(f"against=...: no connectome of {missing!r}. Give those of all subjects.")
+    return found.features[np.array([places[subject] for subject in subject_ids])]
 
 
 def _numeric(values: "pd.DataFrame") -> bool:

@@ -6,46 +6,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stillome.cli.console import complain, heading, steps, table
-from stillome.cli.inputs import Files, Inputs, numbers, read_subjects
+from stillome.cli.file_options import reads_files
+from stillome.cli.given_words import parameters_by_method
 from stillome.cli.options import (
-    Atlas,
     Confound,
-    Connectomes,
     Dropped,
     Group,
     Jobs,
-    Labels,
-    Measure,
-    Motion,
+    Keep,
     Overwrite,
     Quiet,
     Seed,
-    Session,
-    Subjects,
-    Symmetrize,
+    Set,
+    TraitsNeeded,
+    Truth,
 )
+from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from stillome.evaluate.compare.comparison import ComparisonResult
+    from stillome.methods.contract import ConnectomeMethod
+    from stillome.run.study_files import StudyFiles
 
 HEADER = "comparison.json"
 
 
+@reads_files(traits=TraitsNeeded)
 def compare(
-    connectomes: Connectomes,
-    motion: Motion,
-    traits: Annotated[list[str], typer.Option(help="Tables of subjects (participants.tsv).")],
+    files: "StudyFiles",
     trait: Annotated[
-        list[str], typer.Option(help="A column of --traits to predict; repeat for several.")
+        list[str], typer.Option(help="A column of the traits to predict; repeat for several.")
     ],
     out: Annotated[Path, typer.Option(help="The folder for the tables.")],
     method: Annotated[
-        list[str] | None, typer.Option(help="inv-fa, gate, combat …; by default all of them.")
+        list[str] | None,
+        typer.Option(help="inv-fa, inv-vae, gate, combat …; by default all of them."),
     ] = None,
+    settings: Set = None,
     confound: Confound = None,
+    keep: Keep = None,
     group: Group = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts, each the test part once.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="How often folds are drawn anew.")] = 1,
@@ -56,15 +57,7 @@ def compare(
     leakage: Annotated[bool, typer.Option(help="Measure the motion that is left.")] = True,
     jobs: Jobs = 2,
     seed: Seed = 0,
-    labels: Labels = None,
-    truth: Annotated[
-        str | None, typer.Option(help="Motion-free connectomes of a simulation, for fidelity.")
-    ] = None,
-    atlas: Atlas = None,
-    measure: Measure = None,
-    symmetrize: Symmetrize = None,
-    session: Session = None,
-    subjects: Subjects = None,
+    truth: Truth = None,
     dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -73,84 +66,93 @@ def compare(
 
     Writes folds.tsv (every fold), summary.tsv (mean, sd, smallest and largest r), tests.tsv
     (paired tests) and a figure. A method that fails is reported as failed; the others go on.
+    --set NAME=VALUE sets a parameter of every method that has it, --set METHOD.NAME=VALUE of one.
 
     Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --method inv-fa --method edgewise --out comparison
     """
+    from stillome.cohort.confound_choice import check_apart, choose_removed
+    from stillome.cohort.validation import check_columns
     from stillome.evaluate import compare_methods
     from stillome.persistence import written_aside
-    from stillome.run.removed import check_apart, choose_removed
+    from stillome.run.study_files import read_study, read_truth
 
-    names = list(dict.fromkeys(trait))
+    names, kept = list(dict.fromkeys(trait)), list(dict.fromkeys(keep or ()))
+    check_apart(confound or (), trait=names, keep=kept, group=group)
+    methods = methods_of(method, settings, components, seed)
     # A folder that cannot be written is refused here, before hours of fitting.
     with (
         written_aside(out, overwrite=overwrite, marker=HEADER) as aside,
         steps(3, quiet=quiet) as step,
     ):
         step("Reading")
-        read = read_subjects(
-            Files(
-                connectomes,
-                motion,
-                traits,
-                columns=[*names, *([group] if group else [])],
-                confounds=confound or (),
-                labels=labels,
-                atlas=atlas,
-                measure=measure,
-                symmetrize=symmetrize,
-                session=session,
-                subjects=subjects,
-                dropped=dropped,
-                overwrite=overwrite,
-            )
-        )
-        removed = choose_removed(read.cohort.motion, read.cohort.traits, confound or ())
-        check_apart(removed.others, trait=names, group=group)
+        columns = [*names, *kept, *([group] if group else [])]
+        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
+        cohort = read.cohort
+        removed = choose_removed(cohort.motion, cohort.traits, confound or ())
         confounds = [*removed.motion, *removed.others]
-        numbers(read.cohort.traits, names, "trait")
-        motion_free = _read_truth(truth, labels, read)
+        check_columns(cohort.traits, names, "trait")
+        check_columns(cohort.traits, kept, "column to keep")
+        for one in methods.values():
+            if "lengths" in one.get_params() and cohort.lengths is not None:
+                one.set_params(lengths=cohort.lengths)
+        asked: dict[str, Any] = {"keep": kept} if kept else {}
         step("Comparing")
         result = compare_methods(
-            read.cohort,
-            list(dict.fromkeys(method)) if method else None,
+            cohort,
+            methods,
             names,
             confounds,
             cv=folds,
             repeats=repeats,
             groups=group,
-            n_components=components,
-            motion_free=motion_free,
+            motion_free=read_truth(truth or (), cohort, files.labels),
             probe=leakage,
             permutations=permutations,
             n_jobs=jobs,
             random_state=seed,
             progress=step.progress,
+            **asked,
         )
         step("Writing")
-        told = {"traits": names, "confounds": confounds, "folds": folds, "repeats": repeats}
-        _write(aside, result, told | {"permutations": permutations}, read.files, seed)
+        told = {"traits": names, "confounds": confounds, "keep": kept, "folds": folds}
+        told |= {"repeats": repeats, "permutations": permutations, "set": settings or []}
+        _write(aside, result, told, read.files, seed)
     for row in result.summary.itertuples():
         if row.reason:
             complain(f"Note: {row.method} failed on {row.trait}: {row.reason}")
     if quiet:
         print(out)
         return
-    print(heading(f"Trait prediction, {read.cohort.n_subjects} subjects, {folds} folds"))
+    print(heading(f"Trait prediction, {cohort.n_subjects} subjects, {folds} folds"))
     print(table(_printed(result.summary)))
     print(heading("\nResults"))
     print(f"  {out}")
 
 
-def _read_truth(truth: str | None, labels: str | None, read: Inputs) -> "NDArray[Any] | None":
-    import numpy as np
+def methods_of(
+    names: list[str] | None, settings: list[str] | None, n_components: int, seed: int
+) -> "dict[str, ConnectomeMethod]":
+    """Return the methods to compare, each with its parameters.
 
-    from stillome.io.connectomes import read_connectomes
+    Raises
+    ------
+    InputError
+        If there is no such method or parameter, or a value is left open.
+    """
+    from stillome.methods import METHODS
+    from stillome.run.method_parameters import AUTO, WEIGHT, new_method
 
-    if truth is None:
-        return None
-    wanted = list(read.cohort.subject_ids)
-    return np.asarray(read_connectomes(truth, labels=labels, subjects=wanted).connectomes)
+    chosen = list(dict.fromkeys(names)) if names else list(METHODS)
+    methods = {}
+    for name, parameters in parameters_by_method(settings, chosen).items():
+        if parameters.get(WEIGHT) == AUTO:
+            raise InputError(
+                f"--set {WEIGHT}={AUTO}: a comparison needs one weight for all folds. "
+                "Give a number."
+            )
+        methods[name] = new_method(name, {"n_components": n_components} | parameters, seed=seed)
+    return methods
 
 
 def _write(

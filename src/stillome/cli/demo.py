@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stillome.cli.options import Jobs, Quiet
-from stillome.cli.run import Replace, Report, Resume, Verbose, perform
+from stillome.cli.options import Jobs, OverwriteRun, Quiet, Report, Resume, Verbose
+from stillome.cli.run import perform
 
 if TYPE_CHECKING:
     from stillome.run import RunSettings
@@ -26,7 +26,7 @@ def demo(
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     report: Report = True,
     resume: Resume = False,
-    overwrite: Replace = False,
+    overwrite: OverwriteRun = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

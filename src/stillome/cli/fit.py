@@ -1,7 +1,5 @@
 """`stillome fit`: learn what motion does, and keep the model for other subjects."""
 
-import ast
-import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,55 +7,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stillome.cli.console import Step, heading, steps
-from stillome.cli.inputs import Files, Inputs, numbers, read_subjects
+from stillome.cli.file_options import reads_files
+from stillome.cli.given_words import parameters_of
 from stillome.cli.options import (
-    Atlas,
     Confound,
-    Connectomes,
     Dropped,
-    Labels,
-    Lengths,
-    Measure,
-    Motion,
+    Group,
+    Keep,
+    Method,
     Overwrite,
     Quiet,
     Seed,
-    Session,
-    Subjects,
-    Symmetrize,
+    Set,
     Trait,
-    Traits,
+    Weight,
 )
-from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     from stillome.methods.contract import ConnectomeMethod
     from stillome.methods.fitted import FittedModel
+    from stillome.run.study_files import StudyData, StudyFiles
 
 
+@reads_files()
 def fit(
-    connectomes: Connectomes,
-    motion: Motion,
+    files: "StudyFiles",
     out: Annotated[Path, typer.Option(help="The folder for the model.")],
-    traits: Traits = None,
     trait: Trait = None,
     confound: Confound = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(help="A column of --traits (age, sex) that must not go with motion."),
-    ] = None,
-    method: Annotated[str, typer.Option(help="inv-fa, gate, combat, sog …")] = "inv-fa",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE, a parameter of the method.")
-    ] = None,
+    keep: Keep = None,
+    group: Group = None,
+    method: Method = "inv-fa",
+    settings: Set = None,
+    invariance_weight: Weight = None,
     seed: Seed = 0,
-    labels: Labels = None,
-    lengths: Lengths = None,
-    atlas: Atlas = None,
-    measure: Measure = None,
-    symmetrize: Symmetrize = None,
-    session: Session = None,
-    subjects: Subjects = None,
     dropped: Dropped = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -70,103 +53,71 @@ def fit(
     Example: stillome fit --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --out model
     """
+    from stillome.cohort.confound_choice import check_apart
     from stillome.methods.fitted import save_fitted
     from stillome.methods.storage import HEADER
     from stillome.persistence import written_aside
+    from stillome.run.method_parameters import new_method
+    from stillome.run.study_files import read_study
 
-    model = new_method(method, parse_settings(settings or ()), seed)
-    files = Files(
-        connectomes,
-        motion,
-        traits,
-        columns=[*(trait or ()), *(keep or ())] or None,
-        confounds=confound or (),
-        labels=labels,
-        lengths=lengths,
-        atlas=atlas,
-        measure=measure,
-        symmetrize=symmetrize,
-        session=session,
-        subjects=subjects,
-        dropped=dropped,
-        overwrite=overwrite,
-    )
-    # A folder that cannot be written is refused here, before the work.
+    # What cannot be meant, and a folder that cannot be written, is refused before the work.
+    check_apart(confound or (), trait=trait or (), keep=keep or (), group=group)
+    model = new_method(method, parameters_of(settings, invariance_weight), seed=seed)
+    columns = [*(trait or ()), *(keep or ()), *([group] if group else ())] or None
     with (
         written_aside(out, overwrite=overwrite, marker=HEADER) as aside,
         steps(2, quiet=quiet) as step,
     ):
         step("Reading")
-        read = read_subjects(files)
+        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
         step(f"Fitting {type(model).__name__} to {read.cohort.n_subjects} subjects")
-        fitted = fit_subjects(model, read, confound or (), trait, keep or (), step)
+        fitted = fit_study(
+            model, read, confound or (), trait or (), keep or (), group, seed=seed, step=step
+        )
         save_fitted(fitted, aside)
     print(out if quiet else _summary(fitted, read, out))
 
 
-def new_method(name: str, parameters: dict[str, Any], seed: int) -> "ConnectomeMethod":
-    """Return an unfitted method with the parameters asked for."""
-    from stillome.methods import make_method
-
-    model = make_method(name, **parameters)
-    if "random_state" in model.get_params() and "random_state" not in parameters:
-        model.set_params(random_state=seed)
-    return model
-
-
-def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=VALUE; what is no number, list or the like is taken as text.
-
-    Examples
-    --------
-    >>> parse_settings(["n_components=20", "invariance_weight=auto", "hidden=(64, 32)"])
-    {'n_components': 20, 'invariance_weight': 'auto', 'hidden': (64, 32)}
-    """
-    parameters: dict[str, Any] = {}
-    for setting in settings:
-        name, mark, value = setting.partition("=")
-        if not mark or not name.strip():
-            raise InputError(f"--set {setting}: expected NAME=VALUE, such as n_components=20.")
-        try:
-            parameters[name.strip()] = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError):
-            parameters[name.strip()] = value.strip()
-    return parameters
-
-
-def fit_subjects(
+def fit_study(
     model: "ConnectomeMethod",
-    read: Inputs,
+    read: "StudyData",
     confounds: Sequence[str],
-    traits: Sequence[str] | None,
+    traits: Sequence[str],
     keep: Sequence[str],
+    group: str | None,
+    *,
+    seed: int,
     step: Step,
 ) -> "FittedModel":
-    """Fit a method to what was read, and say what it was fitted to."""
+    """Fit a method to what was read, and keep the names of what it was fitted to.
+
+    Without traits, covariates to keep and groups, all further columns of numbers are learned.
+    """
+    from stillome.cohort.confound_choice import choose_removed
+    from stillome.cohort.validation import check_columns
     from stillome.methods.fitted import FittedModel
     from stillome.methods.storage import Storable
-    from stillome.run.removed import check_apart, choose_removed
+    from stillome.run.method_parameters import choose_weight
 
     cohort = read.cohort
     removed = choose_removed(cohort.motion, cohort.traits, confounds)
-    check_apart(removed.others, trait=traits or (), keep=keep)
     coding = removed.coding(cohort.motion, cohort.traits)
     coded = coding.encode(cohort.motion, cohort.traits)
-    arguments: dict[str, Any] = {"confounds": numbers(coded, coding.names, "confound")}
+    arguments: dict[str, Any] = {"confounds": check_columns(coded, coding.names, "confound")}
     if keep:
-        if "covariates_to_keep" not in inspect.signature(model.fit).parameters:
-            raise InputError(f"{type(model).__name__} cannot keep columns; leave out --keep.")
-        arguments["covariates_to_keep"] = numbers(cohort.traits, keep, "column to keep")
-    predicted = _traits_to_predict(read, traits, keep, removed.others)
-    y = numbers(cohort.traits, predicted, "trait") if predicted else None
-    takes = model.get_params()
-    if "lengths" in takes and cohort.lengths is not None:
+        arguments["covariates_to_keep"] = check_columns(cohort.traits, keep, "column to keep")
+    if not (traits or keep or group):
+        traits = [n for n in cohort.traits.select_dtypes("number") if n not in removed.others]
+    predicted = tuple(dict.fromkeys(traits))
+    y = check_columns(cohort.traits, predicted, "trait") if predicted else None
+    groups = None if group is None else cohort.traits[group].to_numpy(dtype=object)
+    _show_epochs(model, step)
+    if "lengths" in model.get_params() and cohort.lengths is not None:
         model.set_params(lengths=cohort.lengths)
-    if "callback" in takes:
-        epochs = takes["max_epochs"]
-        model.set_params(callback=lambda record: step.progress(record.epoch, epochs))
     with coding.naming(cohort.subject_ids):
-        model.fit(cohort.connectomes, y, **arguments)
+        X = cohort.connectomes
+        model = choose_weight(model, X, y, groups=groups, seed=seed, **arguments).method
+        model.fit(X, y, **arguments)
     assert isinstance(model, Storable)  # every method in METHODS is
     return FittedModel(
         model,
@@ -178,15 +129,14 @@ def fit_subjects(
     )
 
 
-def _traits_to_predict(
-    read: Inputs, traits: Sequence[str] | None, keep: Sequence[str], removed: Sequence[str]
-) -> tuple[str, ...]:
-    if traits or keep:
-        return tuple(dict.fromkeys(traits or ()))
-    return tuple(n for n in read.cohort.traits.select_dtypes("number") if n not in removed)
+def _show_epochs(model: "ConnectomeMethod", step: Step) -> None:
+    takes = model.get_params()
+    if "callback" in takes:
+        epochs = takes["max_epochs"]
+        model.set_params(callback=lambda record: step.progress(record.epoch, epochs))
 
 
-def _summary(fitted: "FittedModel", read: Inputs, out: Path) -> str:
+def _summary(fitted: "FittedModel", read: "StudyData", out: Path) -> str:
     model = fitted.model
     lines = [
         f"{type(model).__name__} fitted to {read.cohort.n_subjects} subjects and "
@@ -194,6 +144,8 @@ def _summary(fitted: "FittedModel", read: Inputs, out: Path) -> str:
     ]
     if fitted.coding.others:
         lines.append(f"It also removes {', '.join(fitted.coding.others)}.")
+    if fitted.kept:
+        lines.append(f"It keeps {', '.join(fitted.kept)}.")
     diagnostics = getattr(model, "diagnostics_", None)
     if diagnostics is not None:
         lines.append(

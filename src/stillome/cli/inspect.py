@@ -1,30 +1,23 @@
 """`stillome inspect`: what a file or folder holds, before anything is done with it."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stillome.cli.console import complain, heading
+from stillome.cli.option_words import in_options
+from stillome.cli.options import Atlas, Labels, Measure, Session, Subjects, Symmetrize
 
 
 def inspect(
     paths: Annotated[list[str], typer.Argument(help="Files, folders or quoted patterns.")],
-    atlas: Annotated[str | None, typer.Option(help="Which atlas, if files hold several.")] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="Which measure; values are then taken for what you say.")
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="A file with the regions' names, or dk68.")
-    ] = None,
-    symmetrize: Annotated[
-        str | None, typer.Option(help="max, mean or upper, for matrices that are not symmetric.")
-    ] = None,
-    subjects: Annotated[
-        Path | None, typer.Option(help="A file with one subject id per line.")
-    ] = None,
+    atlas: Atlas = None,
+    measure: Measure = None,
+    labels: Labels = None,
+    symmetrize: Symmetrize = None,
+    subjects: Subjects = None,
     axis: Annotated[int | None, typer.Option(help="The axis of a stack over subjects.")] = None,
-    session: Annotated[str | None, typer.Option(help="The session, if there are several.")] = None,
+    session: Session = None,
     edge_order: Annotated[
         str | None, typer.Option(help="upper or lower, for numbered edges.")
     ] = None,
@@ -54,7 +47,7 @@ def inspect(
             )
         except StillomeError as error:
             if refused is not None:
-                complain(str(refused))
+                complain(in_options(str(refused)))
             refused = error
             continue
         print(heading(found.path))
@@ -62,6 +55,6 @@ def inspect(
         for name, fact in {"producer": found.producer, **found.facts}.items():
             print(f"  {name.ljust(width)}  {fact}")
         for warning in found.warnings:
-            print(f"  note: {warning}")
+            print(f"  note: {in_options(warning)}")
     if refused is not None:
         raise refused

@@ -9,6 +9,7 @@ import typer
 
 from stillome.cli.console import heading
 from stillome.cli.console import table as aligned
+from stillome.cli.options import Overwrite, Quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,8 @@ def motion(
     frames: Annotated[
         str | None, typer.Option(help="Which transforms are frames, e.g. '*b0*.mat'.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an earlier table.")] = False,
-    quiet: Annotated[bool, typer.Option(help="Print the name of the table only.")] = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
 ) -> None:
     """Summarise head motion and residual misalignment, one row per subject.
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from stillome.cli.console import log_to_stderr
+
 Connectomes = Annotated[
     list[str],
     typer.Option(help="A folder, files or a quoted pattern; repeat for several."),
@@ -22,18 +24,28 @@ Traits = Annotated[
     list[str] | None,
     typer.Option(help="Tables of subjects (participants.tsv) or a BIDS folder."),
 ]
-TraitsIfNeeded = Annotated[
+TraitsNeeded = Annotated[
+    list[str], typer.Option("--traits", help="Tables of subjects (participants.tsv).")
+]
+TraitsOfModel = Annotated[
     list[str] | None,
     typer.Option("--traits", help="Tables with the site or the like that the model removes."),
 ]
 Trait = Annotated[
-    list[str] | None, typer.Option(help="A column of --traits to predict; repeat for several.")
+    list[str] | None, typer.Option(help="A column of the traits to predict; repeat for several.")
 ]
 Confound = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column of motion (by default the first usual one: rms_mm, fd_mm …), or of --traits "
-        "(site) to remove with it; repeat for several."
+        help="A column of motion (by default the first that is there of rms_mm, fd_mm …), or of "
+        "the traits (site) to remove with it; repeat for several."
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column of the traits (age, sex) that is correlated with motion and must not be "
+        "removed with it; repeat for several."
     ),
 ]
 Group = Annotated[
@@ -41,7 +53,35 @@ Group = Annotated[
     typer.Option(
         "--group",
         "--keep-together",
-        help="A column of --traits (family, site) whose members are never divided.",
+        help="A column of the traits (family, site) whose members are never divided.",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="inv-fa (factor analysis without motion), inv-vae (the paper's graph VAE), gate, "
+        "combat, sog, pca-regression or edgewise."
+    ),
+]
+Baseline = Annotated[
+    list[str], typer.Option(help="A method to compare with; repeat for several, or none.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="NAME=VALUE, a parameter of the method; repeat for several."),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        help="How much of the dependence between latents and motion is removed; a number, or "
+        "auto. Short for --set invariance_weight=…"
+    ),
+]
+Reference = Annotated[
+    list[str],
+    typer.Option(
+        help="What to adjust to: 0.1, one for each measure of motion, or NAME=VALUE for each "
+        "confound: rms_mm=0.1, site=B."
     ),
 ]
 Labels = Annotated[
@@ -54,17 +94,44 @@ Symmetrize = Annotated[
     str | None, typer.Option(help="max, mean or upper, for matrices that are not symmetric.")
 ]
 Session = Annotated[str | None, typer.Option(help="The session, where subjects have several.")]
+Subject = Annotated[
+    list[str] | None, typer.Option(help="An id; repeat for several. By default everybody.")
+]
 Subjects = Annotated[
     Path | None, typer.Option(help="A file with the ids wanted, one per line; others are left out.")
 ]
 Dropped = Annotated[
     Path | None, typer.Option(help="A table (dropped.tsv) for who was left out, and why.")
 ]
+Truth = Annotated[
+    list[str] | None, typer.Option(help="Motion-free connectomes, of simulated subjects.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many fits run at a time.")]
+Report = Annotated[bool, typer.Option(help="Draw the figures and write the report.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue where a run was stopped.")]
+OverwriteRun = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print the name of the result only.")]
-ModelFolder = Annotated[Path, typer.Argument(metavar="MODEL", help="What `stillome fit` wrote.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", callback=log_to_stderr, help="Log what is done.")
+]
+ModelFolder = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="What `stillome fit` wrote, or RUN/model.")
+]
+
+
+class AdjustedForm(StrEnum):
+    """Formats in which adjusted connectomes are written."""
+
+    same = "same"
+    relmat = "relmat"
+
+
+AdjustedFormat = Annotated[
+    AdjustedForm,
+    typer.Option("--format", help="Adjusted connectomes as BIDS (relmat), or as they came (same)."),
+]
 
 
 class CohortForm(StrEnum):

@@ -1,107 +1,67 @@
 """`stillome run`: from connectomes and motion to adjusted connectomes and a report."""
 
 import textwrap
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stillome.cli.console import Stopped, heading, log_to_stderr, steps
+from stillome.cli.console import Stopped, heading, steps
+from stillome.cli.file_options import reads_files
+from stillome.cli.given_words import baselines_of, parameters_of, reference_of
 from stillome.cli.options import (
-    Atlas,
+    AdjustedForm,
+    AdjustedFormat,
+    Baseline,
     Confound,
-    Connectomes,
     Group,
     Jobs,
-    Labels,
-    Lengths,
-    Measure,
-    Motion,
+    Keep,
+    Method,
+    OverwriteRun,
     Quiet,
+    Reference,
+    Report,
+    Resume,
     Seed,
-    Session,
-    Symmetrize,
+    Set,
     Trait,
-    Traits,
+    Truth,
+    Verbose,
+    Weight,
 )
 
 if TYPE_CHECKING:
     from stillome.run import RunSettings
+    from stillome.run.study_files import StudyFiles
 
 
-class RunForm(StrEnum):
-    """Formats in which adjusted connectomes are written."""
-
-    relmat = "relmat"
-    same = "same"
-
-
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(help="A column of --traits (age, sex) that must not go with motion."),
-]
-Method = Annotated[str, typer.Option(help="inv-fa, gate, combat, sog …")]
-Baseline = Annotated[
-    list[str], typer.Option(help="A method to compare with; repeat for several, or none.")
-]
-Reference = Annotated[
-    list[str],
-    typer.Option(help="What to adjust to: 0.1, one for each measure of motion, or site=B."),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(help="How much of what motion and person share is taken out: 0 to 1, or auto."),
-]
-Format = Annotated[
-    RunForm, typer.Option("--format", help="Adjusted connectomes as BIDS, or as they came.")
-]
-Truth = Annotated[
-    list[str] | None, typer.Option(help="Motion-free connectomes, of simulated subjects.")
-]
-Report = Annotated[bool, typer.Option(help="Draw the figures and write the report.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue where a run was stopped.")]
-Replace = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", callback=log_to_stderr, help="Log what is done.")
-]
-
-
+@reads_files()
 def run(
-    connectomes: Connectomes,
-    motion: Motion,
+    files: "StudyFiles",
     out: Annotated[Path, typer.Option(help="The folder for the results.")],
-    traits: Traits = None,
     trait: Trait = None,
     confound: Confound = None,
     keep: Keep = None,
     group: Group = None,
     method: Method = "inv-fa",
+    parameters: Set = None,
+    invariance_weight: Weight = None,
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
-    invariance_weight: Weight = None,
     seed: Seed = 0,
     jobs: Jobs = 2,
-    form: Format = RunForm.relmat,
-    labels: Labels = None,
-    lengths: Lengths = None,
-    atlas: Atlas = None,
-    measure: Measure = None,
-    symmetrize: Symmetrize = None,
-    session: Session = None,
-    subject: Annotated[
-        list[str] | None, typer.Option(help="An id; repeat for several. By default everybody.")
-    ] = None,
+    form: AdjustedFormat = AdjustedForm.relmat,
     truth: Truth = None,
     report: Report = True,
     resume: Resume = False,
-    overwrite: Replace = False,
+    overwrite: OverwriteRun = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Remove head motion from connectomes, prove it, and write a report.
+    """Remove head motion from connectomes, test that it is removed, and write a report.
 
-    Reads, fits, adjusts, certifies that no motion can be read any more, measures what was kept,
+    Reads, fits, adjusts, tests whether motion can still be predicted, measures what was kept,
     predicts the traits, and puts everything into one folder with one HTML page.
 
     Example: stillome run --connectomes counts --motion eddy --traits participants.tsv
@@ -110,26 +70,17 @@ def run(
     from stillome.run import RunSettings
 
     settings = RunSettings(
-        connectomes=tuple(connectomes),
-        motion=tuple(motion),
-        traits=tuple(traits or ()),
+        **vars(files),
         trait=tuple(trait or ()),
         confounds=tuple(confound or ()),
         keep=tuple(keep or ()),
         group=group,
         method=method,
+        parameters=parameters_of(parameters, invariance_weight),
         baselines=baselines_of(baseline),
         reference=reference_of(reference),
-        invariance_weight=weight_of(invariance_weight),
         seed=seed,
         form=form.value,
-        labels=labels,
-        lengths=lengths,
-        atlas=atlas,
-        measure=measure,
-        symmetrize=symmetrize,
-        session=session,
-        subjects=tuple(subject or ()),
         truth=tuple(truth or ()),
     )
     perform(
@@ -187,44 +138,6 @@ def perform(
         options = "" if report else " --no-report"
         raise Stopped(f"Continue with: {given}{options} --resume") from error
     print(out if quiet else summary(out))
-
-
-def baselines_of(names: list[str]) -> tuple[str, ...]:
-    """Return the methods to compare with.
-
-    Examples
-    --------
-    >>> baselines_of(["none"]), baselines_of(["edgewise", "sog"])
-    ((), ('edgewise', 'sog'))
-    """
-    return () if names == ["none"] else tuple(names)
-
-
-def reference_of(words: list[str]) -> tuple[float | str, ...]:
-    """Return what to adjust to: numbers for motion, or words that name a confound.
-
-    Examples
-    --------
-    >>> reference_of(["0.1"]), reference_of(["site=B"])
-    ((0.1,), ('site=B',))
-    """
-    from stillome.cohort.reference import float_of
-
-    return tuple(word if "=" in word else float_of(word) for word in words)
-
-
-def weight_of(word: str | None) -> float | str | None:
-    """Read a weight: a number, ``auto``, or nothing.
-
-    Examples
-    --------
-    >>> weight_of("0.5"), weight_of("auto"), weight_of(None)
-    (0.5, 'auto', None)
-    """
-    try:
-        return None if word is None else float(word)
-    except ValueError:
-        return word  # the method says what it takes
 
 
 def summary(out: Path) -> str:

@@ -1,4 +1,4 @@
-"""`stillome sample`: people nobody ever scanned, drawn from a fitted model."""
+"""`stillome sample`: synthetic subjects, drawn from a fitted model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +8,6 @@ import typer
 from stillome.cli.console import heading, steps
 from stillome.cli.options import CohortForm, CohortFormat, ModelFolder, Overwrite, Quiet, Seed
 from stillome.cli.simulate import run_command
-from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     from stillome.cohort.cohort import Cohort
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def sample(
     model: ModelFolder,
     out: Annotated[Path, typer.Option(help="The folder for the synthetic study.")],
-    subjects: Annotated[int, typer.Option(min=1, help="How many people to draw.")] = 400,
+    subjects: Annotated[int, typer.Option(min=1, help="How many subjects to draw.")] = 400,
     seed: Seed = 0,
     form: CohortFormat = CohortForm.mrtrix,
     overwrite: Overwrite = False,
@@ -26,7 +25,7 @@ def sample(
 ) -> None:
     """Draw a synthetic study from a fitted model: connectomes, motion and traits together.
 
-    It has the files of simulate, and no row of it is a real person's.
+    It has the files of simulate, and no row of it belongs to a real subject.
 
     Example: stillome sample model --subjects 1000 --out synthetic
     """
@@ -59,13 +58,7 @@ def sample(
 
 
 def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
-    """Draw subjects and give everything its name.
-
-    Raises
-    ------
-    InputError
-        If the method is none that can draw.
-    """
+    """Draw synthetic subjects, and name their confounds, traits and regions as in the fit."""
     import numpy as np
     import pandas as pd
 
@@ -73,12 +66,8 @@ def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
     from stillome.io.region_labels import described
     from stillome.simulate.simulated_cohort import numbered_ids
 
-    draw = getattr(fitted.model, "sample", None)
-    if draw is None:
-        raise InputError(
-            f"{type(fitted.model).__name__} cannot draw subjects. Fit inv-fa or gate instead."
-        )
-    drawn = draw(n_subjects, random_state=seed)
+    model: Any = fitted.model
+    drawn = model.sample(n_subjects, random_state=seed)
 
     def table(values: Any, names: tuple[str, ...]) -> pd.DataFrame:
         if values is None or not names:

@@ -1,4 +1,4 @@
-"""`stillome simulate`: a study in files whose truth is known, to try everything on."""
+"""`stillome simulate`: a simulated study in files, with its motion-free truth."""
 
 import shlex
 from enum import StrEnum
@@ -27,7 +27,7 @@ class RegimeName(StrEnum):
 
 def simulate(
     out: Annotated[Path, typer.Option(help="The folder for the study.")],
-    subjects: Annotated[int, typer.Option(min=1, help="How many people were scanned.")] = 400,
+    subjects: Annotated[int, typer.Option(min=1, help="How many subjects.")] = 400,
     regime: Annotated[
         RegimeName, typer.Option(help="How motion acts on a scan.")
     ] = RegimeName.thinning,
@@ -36,7 +36,7 @@ def simulate(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a realistic study into files: what was scanned, how people moved, and the truth.
+    """Write a simulated study into files: connectomes, motion, traits, and the motion-free truth.
 
     68 regions, five traits. The folder gets connectomes, motion.tsv, participants.tsv, the names
     of the regions, fibre lengths, and in truth the same scans without motion.

@@ -1,1 +1,1 @@
-"""Who was scanned and what is known of them: cohorts, edges, confounds, and the one doorway."""
+"""Subjects and their data: cohorts, edges, confounds, references, and all validation of input."""

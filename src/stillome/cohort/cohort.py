@@ -1,4 +1,4 @@
-"""A cohort: who was scanned, their connectomes, how they moved, and what else is known of them."""
+"""A cohort: subjects with their connectomes, head motion, traits, regions and fibre lengths."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Confounds of every kind as numbers: motion as it is, sites and scanners a column per level."""
+"""Confounds as numbers: motion as it is, sites and scanners as one dummy column per level."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,16 +13,16 @@ from stillome.exceptions import ConfoundsError, FileError, MissingConfoundError
 
 FORMAT_VERSION = 1
 INFERRED = "Fill it in, leave out the subject, or fit inv-fa, which infers it."
-MIN_AT_LEVEL = 10  # fewer subjects do not tell what a site does; folds may leave it out entirely
+MIN_AT_LEVEL = 10  # with fewer, the effect of a level is not estimable, and a fold may have none
 
 
 @dataclass(frozen=True)
 class ConfoundCoding:
     """How columns of tables become confounds, kept so that new subjects are coded alike.
 
-    Every confound is coded so that 0 is where connectomes are adjusted to unless told otherwise:
-    no motion, the most frequent level of a text column, the median of a further number (the
-    more frequent one, if it has two values).
+    Every confound is coded so that 0 is the default reference of `adjust`: no motion, the most
+    frequent level of a text column, the median of a further number (the more frequent one, if it
+    has two values).
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ConfoundCoding:
 
     @classmethod
     def fit(cls, motion: pd.DataFrame, others: pd.DataFrame | None = None) -> Self:
-        """Learn the levels of text columns, and which value of a number is coded as 0.
+        """Find the levels of text columns, and which value of a number is coded as 0.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class ConfoundCoding:
         Raises
         ------
         ConfoundsError
-            If a column says nothing, or a level has fewer than 10 subjects.
+            If a column does not vary, or a level has fewer than 10 subjects.
         """
         numbers, levels = {}, {}
         for name, column in ({} if others is None else others).items():
@@ -76,7 +76,7 @@ class ConfoundCoding:
                     f"confound {name!r} does not differ between subjects. Leave it out."
                 )
             if is_number:
-                # Of two values, which may be names, halfway between is neither.
+                # Two values may be codes of levels, and their median would be neither.
                 two = values.nunique() == 2
                 numbers[str(name)] = float(values.mode()[0] if two else values.median())
             else:
@@ -91,7 +91,7 @@ class ConfoundCoding:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Columns that are removed with motion and are none of it."""
+        """Columns that are removed with motion: numbers and levels."""
         return (*self.numbers, *self.levels)
 
     def encode(
@@ -102,7 +102,7 @@ class ConfoundCoding:
         Parameters
         ----------
         motion : pandas.DataFrame or None
-            One row per subject, further columns do no harm. Without any, motion is unknown.
+            One row per subject; further columns are ignored. Without any, motion is unknown.
         others : pandas.DataFrame, optional
             Needed if the coding knows `others`.
 
@@ -136,7 +136,7 @@ class ConfoundCoding:
             table[name] = coded[name] + zero
         for name, levels in self.levels.items():
             dummies = coded[[f"{name}={level}" for level in levels[1:]]].to_numpy()
-            # The reference is where no other level is the case.
+            # A subject without any other level has the reference level.
             shares = np.column_stack([1 - dummies.sum(axis=1), dummies])
             found = np.array(levels, dtype=object)[np.argmax(np.nan_to_num(shares), axis=1)]
             table[name] = pd.Series(found, dtype=object).where(~np.isnan(dummies).any(axis=1))
@@ -160,7 +160,7 @@ class ConfoundCoding:
         return np.asarray(self.encode(row, row).to_numpy()[0])
 
     def said(self, reference: ArrayLike) -> dict[str, str]:
-        """Return what confounds (C,) say of each column, in words.
+        """Return the value of each column that confounds (C,) stand for, as text.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class ConfoundCoding:
 
     @contextmanager
     def naming(self, subject_ids: Sequence[str], advice: str = INFERRED) -> Iterator[None]:
-        """Have a missing confound of these subjects complained of by name, not by position.
+        """Name the column and the subject in the error about a missing confound.
 
         Examples
         --------
@@ -186,7 +186,7 @@ class ConfoundCoding:
         try:
             yield
         except MissingConfoundError as error:
-            # Covariates, say, have names of their own.
+            # Other arguments, such as covariates to keep, have columns of their own.
             if not error.argument.startswith("confounds"):
                 raise
             dummies = (name for name, levels in self.levels.items() for _ in levels[1:])
@@ -242,7 +242,7 @@ class ConfoundCoding:
 
 
 def in_words(others: Sequence[str], joint: str = "or") -> str:
-    """Say what is removed: motion, and what else.
+    """Name what is removed: motion, and the other columns.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def _levels(labels: "pd.Series[Any]") -> tuple[str, ...]:
     if len(few):
         raise ConfoundsError(
             f"confound {labels.name!r}: {few.iloc[0]} subjects have {few.index[0]!r}, at least "
-            f"{MIN_AT_LEVEL} are needed to learn what it does. Leave them out, or join levels."
+            f"{MIN_AT_LEVEL} are needed to estimate its effect. Leave them out, or join levels."
         )
     reference = str(sizes.idxmax())
     return (reference, *(str(level) for level in sizes.index if level != reference))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.cohort.validation import as_numbers, check_connectomes, check_count, n_regions_of
 from stillome.exceptions import InputError
 
-# Beyond the vertices of both cortical surfaces nobody has regions, and no memory holds the edges.
+# More than the vertices of both cortical surfaces; the edges would not fit into memory.
 MAX_REGIONS = 100_000
 
 

@@ -93,7 +93,7 @@ def read_connectomes(
         measure=measure,
         labels=None if labels is None else read_labels(labels),
         symmetrize=symmetrize,
-        subjects=None if subjects is None else _read_subjects(subjects),
+        subjects=None if subjects is None else read_subject_ids(subjects),
         axis=axis,
         session=session,
         edge_order=edge_order,
@@ -174,7 +174,7 @@ def _as_stack(item: Item, options: Options) -> tuple[Contents, Holding] | None:
     return (contents, holding) if stacked and not holding.partial else None
 
 
-def _read_subjects(subjects: PathLike | Sequence[str]) -> list[str]:
+def read_subject_ids(subjects: PathLike | Sequence[str]) -> list[str]:
     """Read ids from a list, or from the first column of a file; a header may be there."""
     if not isinstance(subjects, str | os.PathLike):
         return [normalise_id(subject) for subject in subjects]

@@ -15,6 +15,7 @@ from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
+    check_count,
     check_traits,
     n_regions_of,
 )
@@ -73,6 +74,16 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     ) -> NDArray[np.float64]:
         """Fit, then transform the same subjects."""
         return self.fit(X, y, confounds=confounds).transform(X, confounds=confounds)
+
+    def check_parameters(self) -> None:
+        """Validate the parameters, before any data are read; `fit` does so as well.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter that cannot be used.
+        """
+        check_count(self.get_params()["n_components"], "n_components", minimum=1)
 
     def score(self, X: ArrayLike, y: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
         """Return R² of the trait predictions, averaged over traits; missing traits are left out."""

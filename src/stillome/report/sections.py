@@ -24,7 +24,6 @@ from stillome.report.methods_text import (
 from stillome.run.folder import RunFolder
 from stillome.run.run_certificates import RAW, find_certificate
 from stillome.run.run_files import ID
-from stillome.run.steps.fitting import own_parameters
 
 _MOST_DROPPED = 500
 
@@ -157,7 +156,7 @@ def provenance(folder: RunFolder) -> dict[str, Any]:
     told = folder.header.get("provenance") or {}
     versions = told.get("Versions") or {}
     words = METHOD_WORDS.get(folder.method)
-    parameters = own_parameters(folder.settings)
+    parameters = folder.settings.parameters
     facts = {
         "Method": f"{folder.method}: {words.what}" if words else folder.method,
         "Parameters": ", ".join(f"{name} = {value}" for name, value in parameters.items()),

@@ -1,4 +1,4 @@
-"""Whether anything can be learned of a cohort, judged before any work is done."""
+"""Whether a run can be made of a cohort, judged before any work is done."""
 
 from typing import Any
 
@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 
 from stillome.cohort.cohort import Cohort
-from stillome.cohort.reference import reference_of_run
+from stillome.cohort.confound_choice import Removed
+from stillome.cohort.reference import resolve_reference
+from stillome.cohort.validation import check_columns
 from stillome.exceptions import InputError
-from stillome.run.removed import Removed
 from stillome.run.settings import RunSettings
 
-MIN_SUBJECTS = 20  # what the certificate needs
-MIN_GROUPS = 5  # its folds, and those of the traits
+MIN_SUBJECTS = 20  # what the leakage certificate needs
+MIN_GROUPS = 5  # the folds of the certificate and of trait prediction
 
 
 def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
-    """Refuse cohorts of which nothing could be learned, before any work is done.
+    """Refuse cohorts that are too small, or whose columns hold nothing to learn from.
 
     Raises
     ------
@@ -31,9 +32,11 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         raise InputError(
             f"{subjects} connectome, motion and traits; a run needs at least {MIN_SUBJECTS}."
         )
-    reference_of_run(coding, settings.reference)
-    for name in (*settings.trait, *settings.keep):
-        _check_trait(cohort.traits[name], kept=name in settings.keep)
+    resolve_reference(coding, settings.reference)
+    check_columns(cohort.traits, settings.trait, "trait")
+    check_columns(cohort.traits, settings.keep, "column to keep")
+    for name in settings.keep:
+        _check_known(cohort.traits[name])
     if settings.group is not None:
         _check_groups(cohort.traits[settings.group])
 
@@ -46,21 +49,14 @@ def _check_groups(column: "pd.Series[Any]") -> None:
     if column.nunique() < MIN_GROUPS:
         raise InputError(
             f"{column.name}: {column.nunique()} groups cannot be divided into {MIN_GROUPS} folds. "
-            "Name a column with more, or leave out --group."
+            "Name a column with more, or leave out group=..."
         )
 
 
-def _check_trait(column: "pd.Series[Any]", *, kept: bool) -> None:
-    name = column.name
-    if not pd.api.types.is_numeric_dtype(column):
-        raise InputError(f"trait {name!r} holds text, not numbers. Code it as numbers first.")
-    known = column.dropna()
-    if known.empty:
-        raise InputError(f"trait {name!r} holds no value for any of the subjects. Leave it out.")
-    if known.nunique() < 2:
-        raise InputError(f"trait {name!r} is {known.iloc[0]:g} for everybody. Leave it out.")
-    if kept and len(known) < len(column):
+def _check_known(column: "pd.Series[Any]") -> None:
+    n_missing = int(column.isna().sum())
+    if n_missing:
         raise InputError(
-            f"{name!r} is missing for {len(column) - len(known)} subjects; what is kept must be "
+            f"{column.name!r} is missing for {n_missing} subjects; what is kept must be "
             "known for all. Leave them out of the table."
         )

@@ -1,47 +1,32 @@
-"""Apply the model of a group run to participants, seen or not; each gets a folder of its own."""
+"""Apply the model of a group run to participants; each gets a folder of its own."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort.reference import reference_of_run
+from stillome.cohort.reference import GivenReference
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import ConnectomeData
-from stillome.io.connectomes import read_connectomes
 from stillome.io.motion.motion_files import find_motion_files
-from stillome.io.motion.summary import read_motion
-from stillome.io.tables.phenotypes import read_traits
 from stillome.io.write import write_connectomes, write_described_table
-from stillome.methods.fitted import FittedModel, load_fitted
+from stillome.methods.fitted import load_fitted
 from stillome.persistence import check_replaceable, written_aside
 from stillome.progress import Progress, say_nothing
-
-
-class Applied(NamedTuple):
-    """What a fitted model says of subjects, in their order."""
-
-    latents: NDArray[np.float64]  # (n, K)
-    adjusted: NDArray[Any]  # (n, V, V), regions as they were read
-    predicted: NDArray[np.float64] | None  # (n, T)
+from stillome.run.new_subjects import read_new_subjects
+from stillome.run.study_files import StudyFiles
 
 
 def apply_to_participants(
     out: str | os.PathLike[str],
-    connectomes: str | os.PathLike[str],
+    files: StudyFiles,
     *,
-    motion: Sequence[str] | None = None,
-    traits: str | os.PathLike[str] | None = None,
-    participants: Sequence[str] = (),
-    reference: Sequence[float | str] = (0.0,),
+    reference: GivenReference = (0.0,),
     overwrite: bool = False,
     progress: Progress = say_nothing,
-    **reading: Any,
 ) -> list[Path]:
     """Adjust participants with the model that a group run left in `out`.
 
@@ -50,24 +35,16 @@ def apply_to_participants(
     out : path-like
         A run folder; gets ``sub-<id>/dwi`` with the adjusted connectome, the latents and, if the
         model knows traits, their predictions.
-    connectomes : path-like
-        As for `read_connectomes`.
-    motion : sequence of path-like, optional
-        By default what is found beside the connectomes. Of whom nothing is found, motion is
-        inferred if the method can.
-    traits : path-like, optional
-        The table with sites and the like, if the model removes them; by default participants.tsv
-        in or above `connectomes`.
-    participants : sequence of str
-        Ids of those wanted; by default everybody.
-    reference : sequence of float or str
+    files : StudyFiles
+        The participants, of the group or not. Motion is by default what is found beside the
+        connectomes; if nothing is found, a method may infer it. Traits are needed if the model
+        removes a column of them (site); by default participants.tsv in or above the connectomes.
+    reference : sequence of float, or mapping of str to float or str
         What to adjust to, as for `RunSettings`.
     overwrite : bool, default=False
         Whether earlier results of the same participants may be replaced.
     progress : callable
         Called with (participants written, participants in all).
-    **reading
-        Further arguments of `read_connectomes`.
 
     Returns
     -------
@@ -78,23 +55,18 @@ def apply_to_participants(
     if not (out / "model").is_dir():
         raise FileError(f"{out}: no fitted model in it. Run the level group first.")
     fitted = load_fitted(out / "model")
-    data = read_connectomes(connectomes, subjects=list(participants) or None, **reading)
-    fitted.warn_of_other_measure(data.measure)
+    new = read_new_subjects(fitted, _found_beside(files, bool(fitted.coding.others)))
+    data = new.study.data
     folders = [out / f"sub-{subject}" for subject in data.subject_ids]
     for folder, subject in zip(folders, data.subject_ids, strict=True):
         check_replaceable(folder, overwrite=overwrite, marker=_latents_of(subject))
-    session = reading.get("session")
-    known = _motion_of(data, motion or [os.fspath(connectomes)], session)
-    others = None
-    if fitted.coding.others:
-        place = traits or find_participants(connectomes)
-        others = read_traits(place, columns=fitted.coding.others, session=session)
-        others = others.reindex(list(data.subject_ids))
-    confounds = fitted.confounds_of(known, others)
-    with fitted.coding.naming(data.subject_ids):
-        applied = _apply(fitted, data, confounds, reference)
+    tables = {"latents": new.latents()}
+    if fitted.traits:
+        tables["predictions"] = new.predictions()
+    adjusted = new.adjusted(reference)
     for i, folder in enumerate(folders):
-        _write(folder, fitted, data, applied, i, overwrite)
+        own = {name: table.iloc[i : i + 1] for name, table in tables.items()}
+        _write(folder, _only(data, i), adjusted[i : i + 1], own, overwrite)
         progress(i + 1, len(folders))
     return folders
 
@@ -112,70 +84,50 @@ def find_participants(folder: str | os.PathLike[str]) -> Path:
         if (parent / "participants.tsv").is_file():
             return parent / "participants.tsv"
     raise FileError(
-        f"{folder}: no participants.tsv in it or above it. Name it with --participants."
+        f"{folder}: no participants.tsv in it or above it. Give that table with traits=..."
     )
 
 
-def _motion_of(
-    data: ConnectomeData, places: Sequence[str], session: str | None
-) -> pd.DataFrame | None:
-    if not find_motion_files(list(places)):
-        return None
-    return read_motion(places, session=session).reindex(list(data.subject_ids))
-
-
-def _apply(
-    fitted: FittedModel,
-    data: ConnectomeData,
-    confounds: NDArray[np.float64] | None,
-    reference: Sequence[float | str],
-) -> Applied:
-    order = fitted.order_of(list(data.regions["name"]))
-    X = np.asarray(data.connectomes)[:, order][:, :, order]
-    level = reference_of_run(fitted.coding, reference)
-    adjusted = fitted.model.adjust(X, confounds=confounds, reference=level)
-    back = np.argsort(order)
-    predicted = None
-    if fitted.traits:
-        predicted = fitted.model.predict(X, confounds=confounds).reshape(len(X), -1)
-    return Applied(
-        fitted.model.transform(X, confounds=confounds), adjusted[:, back][:, :, back], predicted
-    )
+def _found_beside(files: StudyFiles, needs_traits: bool) -> StudyFiles:
+    """Fill in the motion and the traits that were not named, where they can be found."""
+    if not files.motion and find_motion_files(list(files.connectomes)):
+        files = replace(files, motion=files.connectomes)
+    if needs_traits and not files.traits:
+        files = replace(files, traits=(str(find_participants(files.connectomes[0])),))
+    return files
 
 
 def _latents_of(subject: str) -> str:
     return f"dwi/sub-{subject}_desc-stillome_latents.tsv"
 
 
-def _write(
-    folder: Path,
-    fitted: FittedModel,
-    data: ConnectomeData,
-    applied: Applied,
-    i: int,
-    replaces: bool,
-) -> None:
-    subject = data.subject_ids[i]
+def _only(data: ConnectomeData, i: int) -> ConnectomeData:
+    """Return the record of one subject."""
     files = data.source.files
-    own = replace(
+    return replace(
         data,
-        subject_ids=(subject,),
+        subject_ids=data.subject_ids[i : i + 1],
         connectomes=data.connectomes[i : i + 1],
         source=replace(data.source, files=files[i : i + 1] if len(files) > 1 else files),
     )
+
+
+def _write(
+    folder: Path,
+    data: ConnectomeData,
+    adjusted: NDArray[Any],
+    tables: dict[str, pd.DataFrame],
+    replaces: bool,
+) -> None:
+    (subject,) = data.subject_ids
     with written_aside(folder, overwrite=replaces, marker=_latents_of(subject)) as aside:
         dataset = aside.parent / "dataset"
-        write_connectomes(dataset, own, applied.adjusted[i : i + 1], form="relmat")
+        write_connectomes(dataset, data, adjusted, form="relmat")
         (dataset / f"sub-{subject}").rename(aside)
-        names = [f"z_{k + 1}" for k in range(applied.latents.shape[1])]
-        tables = {"latents": pd.DataFrame(applied.latents[i : i + 1], columns=names)}
-        if applied.predicted is not None:
-            predicted = pd.DataFrame(applied.predicted[i : i + 1], columns=list(fitted.traits))
-            tables["predictions"] = predicted
         for name, table in tables.items():
             write_described_table(
                 aside / _latents_of(subject).replace("latents", name),
-                table.set_axis([subject], axis=0),
+                table,
                 description=f"{name} by the model of the group",
-                inputs=own.source.files,
+                inputs=data.source.files,
             )

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
-from stillome.cohort.reference import reference_of_run
+from stillome.cohort.reference import resolve_reference
 from stillome.cohort.validation import as_floats
 from stillome.exceptions import FileError
-from stillome.run.removed import Removed
 from stillome.run.run_files import FILES, FORMAT, FORMAT_VERSION, ID, RunFiles
 from stillome.run.run_tables import Columns
 from stillome.run.settings import RunSettings, from_json
@@ -131,7 +131,7 @@ class RunCohort(RunFiles):
     @cached_property
     def reference(self) -> Floats:
         """The confounds adjusted to, shape (C,)."""
-        return np.array(reference_of_run(self.coding, self.settings.reference))
+        return np.array(resolve_reference(self.coding, self.settings.reference))
 
     @property
     def reference_said(self) -> dict[str, str]:

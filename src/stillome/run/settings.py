@@ -2,14 +2,18 @@
 
 import os
 import shlex
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
 
+from stillome.cohort.confound_choice import check_apart
+from stillome.cohort.reference import GivenReference
 from stillome.exceptions import FileError, InputError
 from stillome.methods.registry import METHODS
-from stillome.run.removed import check_apart
+from stillome.run.study_files import StudyFiles
 
 # Field of the settings → option of the command line, where they are not called the same.
 _OPTIONS = {
@@ -18,59 +22,53 @@ _OPTIONS = {
     "baselines": "baseline",
     "form": "format",
     "subjects": "subject",
+    "parameters": "set",
 }
-_SEVERAL = (
-    *("connectomes", "motion", "traits", "trait", "confounds", "keep", "baselines"),
-    *("subjects", "truth", "other_confounds"),
-)
 NO_BASELINE = "none"
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """What `stillome run` is asked to do; the number of workers is no part of it.
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(StudyFiles):
+    """What a run is asked to do: which files to read, and what to do with them.
+
+    The number of workers is no part of it, since results do not depend on it.
 
     Parameters
     ----------
-    connectomes, motion : tuple of str
-        Files, folders or patterns, as for `read_connectomes` and `read_motion`.
-    traits : tuple of str
-        Tables of subjects, as for `read_traits`.
+    connectomes, motion, traits, labels, lengths, atlas, measure, symmetrize, session, subjects
+        As for `StudyFiles`.
     trait : tuple of str
-        Columns of them to predict.
+        Columns of `traits` to predict.
     confounds : tuple of str
         Columns of motion to remove; by default the first measure of `CONFOUND_ORDER` that is
         there. Names that motion does not have are looked for in `traits`.
     keep : tuple of str
-        Columns of `traits` (age, sex) that go with motion and must not be removed with it.
+        Covariates to keep: columns of `traits` (age, sex) that are correlated with motion and
+        must not be removed with it.
     group : str, optional
         Column of `traits` with families or sites, which are never divided.
     method : str
         A name in `METHODS`.
+    parameters : mapping of str to number, text, bool, None or tuples of these
+        Parameters of the method; by default its own.
     baselines : tuple of str
         Methods to compare it with.
-    reference : tuple of float or str
+    reference : tuple of float, or mapping of str to float or str
         The motion to adjust to, one value for each measure in its unit; 0 stands for all. Or
-        words that name confounds: "rms_mm=0.1", "site=B".
-    invariance_weight : float or "auto", optional
-        As for `InvFA`; by default the method's own.
+        values by the name of the confound: ``{"rms_mm": 0.1, "site": "B"}``.
     seed : int
     form : {"relmat", "same"}
         How adjusted connectomes are written.
-    labels, lengths, atlas, measure, symmetrize, session : str, optional
-        As for `read_cohort`.
-    subjects : tuple of str
-        Ids of those wanted; by default everybody.
     truth : tuple of str
         Motion-free connectomes of the same subjects, of a simulation.
     other_confounds : tuple of str
-        Columns of `traits` (site, scanner) to remove with motion; those among `confounds` that
-        motion does not have come to stand here.
+        Columns of `traits` (site, scanner) to remove with motion. Reading the files moves those
+        among `confounds` that motion does not have to here.
 
     Raises
     ------
     InputError
-        If something cannot be meant.
+        If settings contradict each other, or one of them cannot be used.
 
     Examples
     --------
@@ -79,38 +77,28 @@ class RunSettings:
     stillome run --connectomes counts --motion motion.tsv --out out
     """
 
-    connectomes: tuple[str, ...]
-    motion: tuple[str, ...]
-    traits: tuple[str, ...] = ()
     trait: tuple[str, ...] = ()
     confounds: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     group: str | None = None
     method: str = "inv-fa"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     baselines: tuple[str, ...] = ("edgewise",)
-    reference: tuple[float | str, ...] = (0.0,)
-    invariance_weight: float | str | None = None
+    reference: GivenReference = (0.0,)
     seed: int = 0
     form: str = "relmat"
-    labels: str | None = None
-    lengths: str | None = None
-    atlas: str | None = None
-    measure: str | None = None
-    symmetrize: str | None = None
-    session: str | None = None
-    subjects: tuple[str, ...] = ()
     truth: tuple[str, ...] = ()
     other_confounds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in _SEVERAL:
-            values = tuple(os.fspath(value) for value in getattr(self, name))
-            object.__setattr__(self, name, tuple(dict.fromkeys(values)))
+        super().__post_init__()
         for name in (self.method, *self.baselines):
             if name not in METHODS:
                 raise InputError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")
         others = tuple(name for name in self.baselines if name != self.method)
         object.__setattr__(self, "baselines", others)
+        plain = {str(name): plain_value(v, str(name)) for name, v in self.parameters.items()}
+        object.__setattr__(self, "parameters", plain)
         self._check_columns()
         self._check_numbers()
 
@@ -121,38 +109,62 @@ class RunSettings:
         if columns and not self.traits:
             raise InputError(
                 "A trait, a column to keep or a group was named, but no table of subjects. "
-                "Give it with --traits."
+                "Give it with traits=..."
             )
         if self.traits and not columns and not self.confounds:
             raise InputError(
-                f"{self.traits[0]}: no column of it was chosen. Name what to predict with --trait."
+                f"{self.traits[0]}: no column of it was chosen. Name what to predict with trait=..."
             )
-        twice = set(self.trait) & set(self.keep)
-        if twice:
-            raise InputError(f"{twice.pop()!r} cannot be both predicted and kept; choose one.")
         removed = (*self.confounds, *self.other_confounds)
         check_apart(removed, trait=self.trait, keep=self.keep, group=self.group)
 
     def _check_numbers(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"seed={self.seed!r}; expected a whole number of at least 0.")
-        numbers = [one for one in self.reference if not isinstance(one, str)]
-        if not self.reference or not np.isfinite(numbers).all():
-            raise InputError(f"reference={self.reference!r}; expected finite numbers.")
-        weight = self.invariance_weight
-        known = weight is None or weight == "auto"
-        if not known and not (isinstance(weight, float | int) and 0 <= weight <= 1):
-            raise InputError(f"invariance_weight={weight!r}; expected 0 to 1, or 'auto'.")
+        object.__setattr__(self, "reference", _plain_reference(self.reference))
         if self.form not in ("relmat", "same"):
-            raise InputError(f"format={self.form!r}; expected 'relmat' or 'same'.")
+            raise InputError(f"form={self.form!r}; expected 'relmat' or 'same'.")
+
+
+def _plain_reference(given: GivenReference) -> tuple[float, ...] | dict[str, float | str]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    try:
+        numbers = tuple(float(one) for one in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"reference: {given!r}; expected numbers, or values by name.") from error
+    if not numbers or not np.isfinite(numbers).all():
+        said = ", ".join(map(str, numbers)) or "nothing"
+        raise InputError(f"reference: {said}; expected finite numbers.")
+    return numbers
+
+
+def plain_value(value: Any, name: str) -> Any:
+    """Return a parameter that JSON can hold, lists as tuples.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> plain_value([64, [32, "a"]], "hidden")
+    (64, (32, 'a'))
+    """
+    if isinstance(value, list | tuple):
+        return tuple(plain_value(one, name) for one in value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise InputError(
+        f"{name}={value!r} is a {type(value).__name__}; expected a number, text, True, False, "
+        "None, or a list of these."
+    )
 
 
 def to_json(settings: RunSettings) -> dict[str, Any]:
     """Return settings as plain values, lists instead of tuples."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in asdict(settings).items()
-    }
+    return {name: _listed(value) for name, value in asdict(settings).items()}
 
 
 def from_json(content: dict[str, Any]) -> RunSettings:
@@ -169,12 +181,9 @@ def from_json(content: dict[str, Any]) -> RunSettings:
     >>> from_json(to_json(settings)) == settings
     True
     """
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
-    }
     try:
-        return RunSettings(**values)
-    except (TypeError, InputError) as error:
+        return RunSettings(**content)
+    except (TypeError, ValueError, AttributeError) as error:  # an InputError is a ValueError
         raise FileError(f"run.json: its settings cannot be read ({error}).") from error
 
 
@@ -189,41 +198,58 @@ def check_same(asked: RunSettings, earlier: RunSettings, place: str) -> None:
     if set(others) <= set(removed):
         named = tuple(name for name in removed if name not in others)
         asked = replace(asked, confounds=named or earlier.confounds, other_confounds=others)
-    for field in fields(RunSettings):
-        now, before = getattr(asked, field.name), getattr(earlier, field.name)
+    for one in fields(RunSettings):
+        now, before = getattr(asked, one.name), getattr(earlier, one.name)
         if now != before:
+            name = "confounds" if one.name == "other_confounds" else one.name
             raise InputError(
-                f"{place} was begun with {option_of(field.name)} {_shown(before)}, not "
-                f"{_shown(now)}. Continue with the same settings, or run into a new folder."
+                f"{place} was begun with {name}={_shown(before)}, not {_shown(now)}. "
+                "Continue with the same settings, or run into a new folder."
             )
 
 
 def command_line(settings: RunSettings, out: str | os.PathLike[str]) -> str:
     """Return the command that asks for this run; what is left to its default is left out."""
     words = ["stillome", "run"]
-    for field in fields(RunSettings):
-        value = getattr(settings, field.name)
-        if value == field.default:
+    nothing = RunSettings(connectomes=("c",), motion=("m",))
+    for one in fields(RunSettings):
+        value = getattr(settings, one.name)
+        if value == getattr(nothing, one.name) and one.name not in ("connectomes", "motion"):
             continue
-        if field.name == "baselines" and not value:
+        if one.name == "baselines" and not value:
             value = (NO_BASELINE,)
-        for single in value if isinstance(value, tuple) else (value,):
-            words += [option_of(field.name), f"{single:g}" if isinstance(single, float) else single]
-    return shlex.join([str(word) for word in (*words, "--out", os.fspath(out))])
+        if one.name == "parameters":
+            value = {name: _quoted(given) for name, given in value.items()}
+        option = "--" + _OPTIONS.get(one.name, one.name)
+        for word in _words(value):
+            words += [option, word]
+    return shlex.join([*words, "--out", os.fspath(out)])
 
 
-def option_of(name: str) -> str:
-    """Return the option of a setting.
+def _words(value: Any) -> list[str]:
+    """Return what stands after the option, once for each time that it is repeated."""
+    if isinstance(value, Mapping):
+        return [f"{name}={_word(one)}" for name, one in value.items()]
+    return [_word(one) for one in (value if isinstance(value, tuple) else (value,))]
 
-    Examples
-    --------
-    >>> option_of("confounds"), option_of("invariance_weight")
-    ('--confound', '--invariance-weight')
-    """
-    return "--" + _OPTIONS.get(name, name).replace("_", "-")
+
+def _word(value: Any) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _quoted(value: Any) -> Any:
+    """Quote text that would be read back as something else: '5', 'None'."""
+    plain = isinstance(value, str) and value.isidentifier() and not iskeyword(value)
+    return repr(value) if isinstance(value, str) and not plain else value
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _listed(one) for name, one in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "(none)"
+    if isinstance(value, Mapping | tuple):
+        return ", ".join(_words(value)) or "(none)"
     return "(none)" if value is None else str(value)

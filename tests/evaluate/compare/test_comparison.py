@@ -15,7 +15,7 @@ from stillome.evaluate.compare.comparison import compare_methods
 from stillome.evaluate.compare.comparison_tables import summarise
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits
-from stillome.exceptions import ConfoundsError, FitError, InputError
+from stillome.exceptions import ConfoundsError, FitError, InputError, StillomeWarning
 from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.methods.linear.pca_regression import PCARegression
 from stillome.methods.linear.sog import SOG
@@ -88,6 +88,7 @@ def test_leakage_stands_beside_the_correlation(cohort):
     assert np.isfinite(found["leakage_adjusted"]).all()
 
 
+@pytest.mark.filterwarnings("ignore:Motion is measured by")
 def test_fidelity_is_measured_where_the_truth_is_known(study):
     cohort, motion_free = study
     methods = {"sog": SOG(6), "edgewise": EdgewiseRegression(6)}
@@ -322,6 +323,7 @@ def test_a_dask_cluster_carries_the_comparison(cohort):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Motion is measured by")
 def test_choices_need_two_groups_in_every_training_part(cohort):
     sites = np.arange(cohort.n_subjects) % 2
     with pytest.raises(InputError, match="holds a single group"):
@@ -337,6 +339,17 @@ def test_failed_permutations_do_not_speak_for_a_method():
     assert summarise(folds, null, ["m"], ["t"])["p_permutation"].item() == 2 / 3
 
 
+def test_without_a_name_the_first_usual_measure_of_motion_is_removed(cohort):
+    arguments = {"methods": {"edgewise": EdgewiseRegression(6)}, "traits": "trait_1", "cv": 2}
+    with pytest.warns(StillomeWarning, match="Motion is measured by rms_mm; translation_mm"):
+        found = compare_methods(cohort, **arguments)
+    named = compare_methods(cohort, **arguments, confounds="rms_mm")
+    everything = compare_methods(cohort, **arguments, confounds=list(cohort.motion))
+    assert_allclose(found.folds["r"], named.folds["r"])
+    assert (found.folds["r"] != everything.folds["r"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:Motion is measured by")
 def test_what_cannot_be_compared_is_named(cohort):
     with pytest.raises(InputError, match="no column 'iq'"):
         compare_methods(cohort, ["sog"], "iq")
@@ -344,7 +357,7 @@ def test_what_cannot_be_compared_is_named(cohort):
         compare_methods(cohort, ["sogg"])
     with pytest.raises(InputError, match="'sog' is a str, not a method"):
         compare_methods(cohort, {"sog": "sog"})
-    with pytest.raises(InputError, match="no column 'fd'"):
+    with pytest.raises(InputError, match="has a column 'fd'"):
         compare_methods(cohort, ["sog"], confounds="fd")
     with pytest.raises(ConfoundsError, match="3 rows for 160 subjects"):
         compare_methods(cohort, ["sog"], confounds=np.arange(3.0))

@@ -1,7 +1,7 @@
-"""The one doorway: the only place where input data is judged.
+"""Validation: the only place where input data is judged.
 
-Every public function that takes connectomes, confounds or traits sends them through here first, so
-that a wrong subject or edge is named once and in the same words everywhere.
+Every public function that takes connectomes, confounds or traits passes them through here first,
+so that the message about a wrong subject or edge is the same everywhere.
 """
 
 from stillome.cohort.validation.connectome_checks import check_connectomes, n_regions_of
@@ -19,12 +19,18 @@ from stillome.cohort.validation.subject_checks import (
     check_table,
     subject_positions,
 )
-from stillome.cohort.validation.table_checks import check_confounds, check_features, check_traits
+from stillome.cohort.validation.table_checks import (
+    check_columns,
+    check_confounds,
+    check_features,
+    check_traits,
+)
 
 __all__ = [
     "aligned_table",
     "as_floats",
     "as_numbers",
+    "check_columns",
     "check_confounds",
     "check_connectomes",
     "check_count",

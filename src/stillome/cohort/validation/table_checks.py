@@ -1,11 +1,14 @@
 """Confounds and traits: one row per subject."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.validation.number_checks import as_floats
+from stillome.cohort.validation.subject_checks import check_table
 from stillome.exceptions import ConfoundsError, InputError, MissingConfoundError
 
 
@@ -108,6 +111,50 @@ def check_traits(
                 "a trait must differ between subjects. Leave it out."
             )
     return array
+
+
+def check_columns(table: pd.DataFrame, names: Sequence[str], what: str) -> NDArray[np.float64]:
+    """Judge named columns of a table and give them back as (n, T) floats; NaN means missing.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per subject.
+    names : sequence of str
+        Columns of it.
+    what : str
+        What the message calls a column: "trait", "confound".
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two subjects, or a column is missing, holds text, no value at all,
+        or the same value for everybody.
+
+    Examples
+    --------
+    >>> check_columns(pd.DataFrame({"age": [8, 9], "site": ["A", "B"]}), ["age"], "trait").shape
+    (2, 1)
+    """
+    table = check_table(table, f"table of each {what}")
+    if len(table) < 2:
+        few = "1 subject has" if len(table) == 1 else "0 subjects have"
+        raise InputError(f"{few} everything asked for; at least 2 are needed for a {what}.")
+    for name in names:
+        if name not in table:
+            raise InputError(f"{what} {name!r} is not among {', '.join(table.columns)}.")
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(column):
+            raise InputError(f"{what} {name!r} holds text, not numbers. Code it as numbers first.")
+        known = column.dropna()
+        if known.empty:
+            raise InputError(
+                f"{what} {name!r} holds no value for any of the {len(column)} subjects. "
+                "Leave it out."
+            )
+        if known.nunique() < 2:
+            raise InputError(f"{what} {name!r} is {known.iloc[0]:g} for everybody. Leave it out.")
+    return table[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def check_features(features: ArrayLike, *, name: str = "features") -> NDArray[np.float64]:

@@ -92,8 +92,8 @@ def compare_methods(
         Columns of the cohort's traits (all that hold numbers if not given). Missing values are
         left out trait by trait.
     confounds : str, list of str, or array-like of shape (n, C), optional
-        Columns of the cohort's motion (all of them if not given) or of its traits (site), coded
-        as by `ConfoundCoding`; or the values themselves.
+        Columns of the cohort's motion (the first of `CONFOUND_ORDER` that is there if none is
+        named) or of its traits (site), coded as by `ConfoundCoding`; or the values themselves.
     choices : mapping of method name to (mapping of parameter name to values), optional
         Chosen inside each training part: fitted to 90 %, judged on 10 %, then refitted to all.
     cv : int, default=5
@@ -120,7 +120,8 @@ def compare_methods(
     --------
     >>> from stillome.simulate import simulate_cohort
     >>> cohort = simulate_cohort(60, n_traits=1, random_state=0).cohort
-    >>> result = compare_methods(cohort, ["sog", "edgewise"], cv=3, n_components=5, probe=False)
+    >>> settings = {"confounds": "rms_mm", "cv": 3, "n_components": 5, "probe": False}
+    >>> result = compare_methods(cohort, ["sog", "edgewise"], **settings)
     >>> result.summary[["method", "status"]].to_numpy().tolist()
     [['sog', 'ok'], ['edgewise', 'ok']]
     """

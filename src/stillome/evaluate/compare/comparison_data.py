@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.cohort import Cohort
-from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.confound_choice import choose_removed
 from stillome.cohort.validation import check_confounds, check_traits
 from stillome.evaluate.prediction.folds import group_labels
 from stillome.exceptions import InputError
@@ -71,10 +71,8 @@ def _confounds(
     if is_array:
         return check_confounds(confounds, n_subjects=cohort.n_subjects)  # type: ignore[arg-type]
     asked: Any = [confounds] if isinstance(confounds, str) else confounds
-    others = [n for n in asked or () if n not in cohort.motion and n in cohort.traits]
-    motion = None if asked is None else [name for name in asked if name not in others]
-    names = () if others and not motion else _names(motion, cohort.motion, "motion")
-    coding = ConfoundCoding.fit(cohort.motion[list(names)], cohort.traits[others])
+    removed = choose_removed(cohort.motion, cohort.traits, asked or ())
+    coding = removed.coding(cohort.motion, cohort.traits)
     coded = coding.encode(cohort.motion, cohort.traits)
     with coding.naming(cohort.subject_ids, "Fill it in, or leave out the subject."):
         return check_confounds(coded, name=f"confounds {[*coding.names]}")

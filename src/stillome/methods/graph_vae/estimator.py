@@ -217,6 +217,12 @@ class GraphVAE(Storable):
         traits = self._shaped_traits(drawn.traits) if drawn.traits.shape[1] else None
         return SyntheticCohort(edges_to_matrices(drawn.edges), drawn.confounds, traits)
 
+    def check_parameters(self) -> None:
+        """Validate the parameters, before any data are read; `fit` does so as well."""
+        GraphSettings.of(self)
+        check_random_state(self.random_state)
+        choose_device(self.device)
+
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if not hasattr(self, "network_"):

@@ -287,6 +287,12 @@ class InvFA(Storable):
             return drawn
         return drawn._replace(traits=drawn.traits[:, 0])
 
+    def check_parameters(self) -> None:
+        """Validate the parameters, before any data are read; `fit` does so as well."""
+        super().check_parameters()
+        check_weight(self.invariance_weight)
+        check_seed(self.random_state)
+
     def _fit_model(self, known: KnownSubjects) -> InvariantModel:
         lengths = None
         if self.lengths is not None:

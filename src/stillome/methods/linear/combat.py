@@ -125,6 +125,11 @@ class ComBat(ComponentMethod):
         self.n_batches = n_batches
         self.kept_columns = kept_columns
 
+    def check_parameters(self) -> None:
+        """Validate the parameters, before any data are read; `fit` does so as well."""
+        super().check_parameters()
+        check_count(self.n_batches, "n_batches", minimum=2)
+
     def _fit_components(
         self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
     ) -> NDArray[np.float64]:

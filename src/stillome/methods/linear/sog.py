@@ -72,14 +72,19 @@ class SOG(ComponentMethod):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def check_parameters(self) -> None:
+        """Validate the parameters, before any data are read; `fit` does so as well."""
+        super().check_parameters()
         if not isinstance(self.sparsity, int | float | np.floating) or not 0 <= self.sparsity < 1:
             raise InputError(f"sparsity={self.sparsity!r}; expected at least 0 and below 1.")
         if not isinstance(self.tol, int | float | np.floating) or not self.tol >= 0:
             raise InputError(f"tol={self.tol!r}; expected a number of at least 0.")
         check_count(self.max_iter, "max_iter", minimum=1)
+
+    def _fit_components(
+        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        self.check_parameters()
         n_components = self._n_components_for(*log_edges.shape, n_removed=confounds.shape[1])
         self.motion_effect_ = ConfoundRegression.fit(confounds, log_edges)
         residuals = self.motion_effect_.residuals(log_edges, confounds)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from stillome.evaluate.leakage.certificate import Kind, LeakageCertificate, leakage_certificate
 from stillome.evaluate.prediction.folds import group_labels, inner_split
 from stillome.run.folder import RunFolder
+from stillome.run.method_parameters import AUTO, WEIGHT
 from stillome.run.parallel import Workers
 from stillome.run.run_certificates import RAW, RunCertificate
-from stillome.run.steps.fitting import chooses_weight, fit_to, new_method
+from stillome.run.steps.fitting import fit_to, new_method
 
 MIN_COHORT = 60  # below which too few would be left to fit to
 MIN_UNSEEN, MIN_GROUPS = 20, 5  # what the probes need of those held out
@@ -43,7 +44,7 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
         notes.append(f"No certificate of unseen subjects: {divided}.")
     else:
         probed += _unseen(folder, *divided)
-        if chooses_weight(folder.settings):
+        if folder.settings.parameters.get(WEIGHT) == AUTO:
             notes.append("The invariance weight was chosen with all subjects, also the unseen.")
     found = workers.run([_certificate(folder, part) for part in probed])
     certificates = [

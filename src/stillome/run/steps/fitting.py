@@ -10,21 +10,17 @@ from stillome.exceptions import InputError
 from stillome.io.write import write_described_table
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, save_fitted
-from stillome.methods.registry import make_method
 from stillome.methods.storage import Storable
 from stillome.run.folder import RunFolder
+from stillome.run.method_parameters import AUTO, WEIGHT, choose_weight
+from stillome.run.method_parameters import new_method as method_with
 from stillome.run.parallel import Workers
-from stillome.run.settings import RunSettings
-
-AUTO = "auto"
 
 
 def fit_step(folder: RunFolder, workers: Workers) -> None:
     """Fit, and write the model, its diagnostics and everybody's latents."""
     cohort, settings = folder.cohort, folder.settings
-    method = new_method(folder, settings.method)
-    if chooses_weight(settings):
-        method.set_params(invariance_weight=_choose_weight(folder, method))
+    method = _with_weight(folder, new_method(folder, settings.method))
     model = fit_to(folder, method, traits=True)
     if not isinstance(model, Storable):
         raise InputError(f"The method {settings.method!r} cannot be stored; choose another.")
@@ -68,28 +64,11 @@ def new_method(folder: RunFolder, name: str) -> ConnectomeMethod:
     InputError
         If the method does not have a parameter that was asked for.
     """
-    takes = make_method(name).get_params()
-    shared = {"random_state": folder.settings.seed, "lengths": folder.cohort.lengths}
-    wanted = {key: value for key, value in shared.items() if key in takes}
-    if name == folder.settings.method:
-        wanted |= own_parameters(folder.settings)
-        if chooses_weight(folder.settings):
-            del wanted["invariance_weight"]
-            if folder.has("model"):
-                wanted["invariance_weight"] = folder.model.get_params()["invariance_weight"]
-    return make_method(name, **wanted)
-
-
-def own_parameters(settings: RunSettings) -> dict[str, Any]:
-    """Return the parameters that were asked for, of the run's own method."""
-    parameters = dict(getattr(settings, "parameters", ()))
-    weight = getattr(settings, "invariance_weight", None)
-    return parameters if weight is None else parameters | {"invariance_weight": weight}
-
-
-def chooses_weight(settings: RunSettings) -> bool:
-    """Whether the run chooses the invariance weight by itself."""
-    return bool(own_parameters(settings).get("invariance_weight") == AUTO)
+    settings = folder.settings
+    parameters = dict(settings.parameters) if name == settings.method else {}
+    if parameters.get(WEIGHT) == AUTO and folder.has("model"):
+        parameters[WEIGHT] = folder.model.get_params()[WEIGHT]
+    return method_with(name, parameters, seed=settings.seed, lengths=folder.cohort.lengths)
 
 
 def fit_to(
@@ -126,22 +105,21 @@ def _traits(folder: RunFolder, subjects: NDArray[np.intp]) -> NDArray[np.float64
     return table.to_numpy(np.float64, na_value=np.nan)[subjects]
 
 
-def _choose_weight(folder: RunFolder, method: ConnectomeMethod) -> float:
-    """Find the smallest weight that passes the certificate, and write what every weight gives."""
-    from stillome.evaluate.invariance_frontier import choose_invariance_weight
-
+def _with_weight(folder: RunFolder, method: ConnectomeMethod) -> ConnectomeMethod:
+    """Find the weight that "auto" stands for, and write what every weight gives."""
     known = folder.known
-    choice = choose_invariance_weight(
+    chosen = choose_weight(
         method,
         folder.cohort.connectomes[known],
         _traits(folder, known),
         confounds=folder.confounds[known],
         covariates_to_keep=None if folder.kept is None else folder.kept[known],
         groups=None if folder.groups is None else folder.groups[known],
-        random_state=folder.settings.seed,
+        seed=folder.settings.seed,
     )
-    folder.write_table("frontier", choice.table)
-    return float(choice.weight)
+    if chosen.frontier is not None:
+        folder.write_table("frontier", chosen.frontier)
+    return chosen.method
 
 
 def _write_learning(folder: RunFolder, model: ConnectomeMethod) -> None:

@@ -1,4 +1,7 @@
-"""Which columns are removed: measures of motion, and what else was asked for (site, scanner)."""
+"""Which columns are removed: measures of motion, and what else was asked for (site, scanner).
+
+The default is the same for `run`, the single verbs, `compare_methods` and users of Python.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -9,7 +12,7 @@ import pandas as pd
 from stillome.cohort.confound_coding import ConfoundCoding
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 
-# Which measures of motion a run goes by, the first that is there.
+# The default confound: the first of these measures that the motion table has and that varies.
 CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
     ("rms_mm",),
     ("fd_mm",),
@@ -21,7 +24,7 @@ CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
     ("outliers_percent",),
     ("n_outlier_slices",),
 )
-_MOST_CODES = 30  # whole numbers, so few of them, may be names
+_MOST_CODES = 30  # a column with so few different whole numbers may hold codes of sites
 
 
 class Removed(NamedTuple):
@@ -43,17 +46,24 @@ def check_apart(
     keep: Sequence[str] = (),
     group: str | None = None,
 ) -> None:
-    """Refuse columns that should be removed and also something else.
+    """Refuse columns that are asked for twice, for different uses.
+
+    Parameters
+    ----------
+    removed, trait, keep : sequence of str
+        Confounds, columns to predict, and covariates to keep.
+    group : str, optional
+        The column whose members are never divided.
 
     Raises
     ------
     InputError
     """
-    roles = {"predicted": trait, "kept": keep, "held together": [group]}
-    for role, names in roles.items():
-        for name in removed:
-            if name in names:
-                raise InputError(f"{name!r} cannot be both removed and {role}; choose one.")
+    uses = {"removed": removed, "predicted": trait, "kept": keep, "held together": [group]}
+    for first, then in (*(("removed", use) for use in list(uses)[1:]), ("predicted", "kept")):
+        for name in uses[first]:
+            if name in uses[then]:
+                raise InputError(f"{name!r} cannot be both {first} and {then}; choose one.")
 
 
 def not_motion(motion: pd.DataFrame | None, asked: Sequence[str]) -> list[str]:
@@ -64,7 +74,16 @@ def not_motion(motion: pd.DataFrame | None, asked: Sequence[str]) -> list[str]:
 def choose_removed(
     motion: pd.DataFrame, traits: pd.DataFrame | None, asked: Sequence[str] = ()
 ) -> Removed:
-    """Return what is removed: columns of motion, the usual ones if none is named, and of traits.
+    """Return what is removed: columns of motion (the default if none is named) and of traits.
+
+    Parameters
+    ----------
+    motion : pandas.DataFrame
+        One row per subject.
+    traits : pandas.DataFrame or None
+        One row per subject.
+    asked : sequence of str
+        Names of columns of either table.
 
     Raises
     ------
@@ -74,7 +93,7 @@ def choose_removed(
     Warns
     -----
     StillomeWarning
-        Where the numbers of a column may be names.
+        Where the numbers of a column may be codes of sites; and as `choose_confounds`.
 
     Examples
     --------
@@ -96,7 +115,7 @@ def choose_removed(
         whole = pd.api.types.is_integer_dtype(traits[name].convert_dtypes())
         if whole and 2 < traits[name].nunique() <= _MOST_CODES:
             warnings.warn(
-                f"{name!r} is removed as a number. If its numbers are names, as of sites, write "
+                f"{name!r} is removed as a number. If its numbers are codes, as of sites, write "
                 "them as text: s1, s2 …",
                 StillomeWarning,
                 stacklevel=2,
@@ -105,12 +124,12 @@ def choose_removed(
 
 
 def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the columns of motion to remove: those asked for, or the first usual measure.
+    """Return the columns of motion to remove: those asked for, or the first of `CONFOUND_ORDER`.
 
     Raises
     ------
     ConfoundsError
-        If a column is not there, holds no numbers, or none of the usual ones is.
+        If a column is missing, or no column of `CONFOUND_ORDER` is there and varies.
 
     Warns
     -----
@@ -127,7 +146,7 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
         if name not in there:
             raise ConfoundsError(
                 f"motion has no column {name!r}; it has {', '.join(there)}. If it is in a table of "
-                "subjects, name that with --traits."
+                "subjects, give that table with traits=..."
             )
     if asked:
         return tuple(dict.fromkeys(asked))
@@ -138,12 +157,12 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
             if others:
                 warnings.warn(
                     f"Motion is measured by {' and '.join(names)}; {', '.join(others)} "
-                    "could be removed as well. Choose with --confound.",
+                    "could be removed as well. Choose with confounds=...",
                     StillomeWarning,
                     stacklevel=2,
                 )
             return names
     raise ConfoundsError(
         f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
-        "Name the ones to remove with --confound."
+        "Name the ones to remove with confounds=..."
     )

@@ -1,0 +1,128 @@
+"""New subjects for a fitted model: its regions and confounds are found by name."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+from stillome.cohort.reference import GivenReference, resolve_reference
+from stillome.methods.fitted import FittedModel
+from stillome.run.study_files import PathLike, StudyData, StudyFiles, read_study
+
+
+@dataclass(frozen=True, eq=False)
+class NewSubjects:
+    """Subjects that a fitted model is applied to.
+
+    Attributes
+    ----------
+    fitted : FittedModel
+    study : StudyData
+        As it was read.
+    order : array of shape (V,)
+        Where each region of the model stands among those that were read.
+    confounds : array of shape (n, C), or None
+        NaN where unknown; None if neither motion nor traits were named.
+    """
+
+    fitted: FittedModel
+    study: StudyData
+    order: NDArray[np.intp]
+    confounds: Floats | None
+
+    @property
+    def connectomes(self) -> NDArray[Any]:
+        """Connectomes (n, V, V), regions in the model's order."""
+        return reordered(self.study.cohort.connectomes, self.order)
+
+    def latents(self) -> pd.DataFrame:
+        """Return the representation, one row per subject and a column per latent, ``z_1`` first."""
+        with self.fitted.coding.naming(self.study.cohort.subject_ids):
+            latents = self.fitted.model.transform(self.connectomes, confounds=self.confounds)
+        names = [f"z_{k + 1}" for k in range(latents.shape[1])]
+        return pd.DataFrame(latents, index=self.study.index, columns=names)
+
+    def predictions(self) -> pd.DataFrame:
+        """Return the predicted traits, one row per subject, in the units of the fit."""
+        with self.fitted.coding.naming(self.study.cohort.subject_ids):
+            predicted = self.fitted.model.predict(self.connectomes, confounds=self.confounds)
+        values = np.reshape(predicted, (len(predicted), -1))
+        return pd.DataFrame(values, index=self.study.index, columns=list(self.fitted.traits))
+
+    def adjusted(self, reference: GivenReference = (0.0,), **more: Any) -> Any:
+        """Return connectomes at the reference, regions in the order in which they were read.
+
+        Parameters
+        ----------
+        reference : sequence of float, or mapping of str to float or str
+            As for `resolve_reference`.
+        **more
+            Further arguments of the model's ``adjust`` (``n_draws``, ``interval``).
+
+        Returns
+        -------
+        array, or a tuple of arrays, as the model's ``adjust`` answers
+        """
+        level = resolve_reference(self.fitted.coding, reference)
+        with self.fitted.coding.naming(self.study.cohort.subject_ids):
+            answer = self.fitted.model.adjust(
+                self.connectomes, confounds=self.confounds, reference=level, **more
+            )
+        back = np.argsort(self.order)
+        if isinstance(answer, tuple):
+            return tuple(reordered(one, back) for one in answer)
+        return reordered(answer, back)
+
+
+def read_new_subjects(
+    fitted: FittedModel,
+    files: StudyFiles,
+    *,
+    dropped: PathLike | None = None,
+    overwrite: bool = False,
+) -> NewSubjects:
+    """Read subjects for a fitted model.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+    files : StudyFiles
+        Without motion and traits, the confounds are unknown; a method may infer them. Traits are
+        read only if the model removes a column of them (site, scanner).
+    dropped, overwrite
+        As for `read_study`.
+
+    Raises
+    ------
+    FileError, InputError
+        If something cannot be read, or the regions or columns are not those of the model.
+
+    Warns
+    -----
+    StillomeWarning
+        If subjects were left out, or the connectomes hold another measure than those of the fit.
+    """
+    others = fitted.coding.others if files.motion or files.traits else ()
+    needed = files if others else replace(files, traits=())
+    study = read_study(needed, others, dropped=dropped, overwrite=overwrite)
+    fitted.warn_of_other_measure(study.data.measure)
+    order = fitted.order_of(list(study.cohort.regions["name"]))
+    motion, traits = (
+        table if len(table.columns) else None
+        for table in (study.cohort.motion, study.cohort.traits)
+    )
+    return NewSubjects(fitted, study, order, fitted.confounds_of(motion, traits))
+
+
+def reordered(matrices: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """Return matrices (..., V, V) with rows and columns in another order.
+
+    Examples
+    --------
+    >>> reordered(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]]), np.array([2, 1, 0])).tolist()
+    [[0, 3, 2], [3, 0, 1], [2, 1, 0]]
+    """
+    return matrices[..., order, :][..., order]

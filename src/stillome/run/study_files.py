@@ -1,0 +1,281 @@
+"""The one reader of a study's files: connectomes, motion and traits of the same subjects.
+
+Every verb reads through here, so that all of them find the same subjects, leave out the same ones,
+and say so in the same words.
+"""
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.cohort.cohort import Cohort
+from stillome.cohort.confound_choice import not_motion
+from stillome.exceptions import InputError, StillomeWarning
+from stillome.io.cohorts import join_subjects, read_cohort
+from stillome.io.connectome_data import ConnectomeData
+from stillome.io.connectomes import read_connectomes, select_subjects
+from stillome.io.motion.summary import read_motion
+from stillome.io.tables.phenotypes import read_traits
+from stillome.persistence import write_table, written_aside
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFiles:
+    """Which files to read, and how.
+
+    Parameters
+    ----------
+    connectomes, motion : tuple of str
+        Files, folders or patterns, as for `read_connectomes` and `read_motion`.
+    traits : tuple of str
+        Tables of subjects, as for `read_traits`.
+    labels, lengths, atlas, measure, symmetrize, session : str, optional
+        As for `read_cohort`.
+    subjects : tuple of str
+        Ids of those wanted; by default everybody.
+
+    Examples
+    --------
+    >>> StudyFiles(connectomes=["counts"], motion=["motion.tsv"]).motion
+    ('motion.tsv',)
+    """
+
+    connectomes: tuple[str, ...] = ()
+    motion: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    labels: str | None = None
+    lengths: str | None = None
+    atlas: str | None = None
+    measure: str | None = None
+    symmetrize: str | None = None
+    session: str | None = None
+    subjects: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            # By type, so that the fields of a subclass are made alike.
+            if field.type == tuple[str, ...]:
+                values = tuple(os.fspath(value) for value in getattr(self, field.name))
+                object.__setattr__(self, field.name, tuple(dict.fromkeys(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectTables:
+    """Motion and traits by subject id.
+
+    Attributes
+    ----------
+    motion, traits : pandas.DataFrame or None
+        One row per subject; None if no file was named.
+    files : tuple of str
+        What they were read from.
+    """
+
+    motion: pd.DataFrame | None
+    traits: pd.DataFrame | None
+    files: tuple[str, ...] = ()
+
+    def of(self, subject_ids: Sequence[str]) -> "SubjectTables":
+        """Return the rows of some subjects: whoever was not asked for does not count as missing."""
+        wanted = set(subject_ids)
+
+        def rows(table: pd.DataFrame | None) -> pd.DataFrame | None:
+            known = None if table is None else table[table.index.isin(wanted)]
+            # Without any of them, the whole table shows best which ids it has.
+            return table if known is None or known.empty else known
+
+        return replace(self, motion=rows(self.motion), traits=rows(self.traits))
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """What was read, of the subjects that have all of it.
+
+    Attributes
+    ----------
+    data : ConnectomeData
+        The connectomes with where they came from, for writers that keep the format.
+    cohort : Cohort
+    motion : pandas.DataFrame or None
+        Of everybody, also of those without a connectome.
+    dropped : pandas.DataFrame
+        ``participant_id`` and ``reason`` of those who were left out.
+    files : tuple of str
+        Everything that was read.
+    """
+
+    data: ConnectomeData
+    cohort: Cohort
+    motion: pd.DataFrame | None
+    dropped: pd.DataFrame
+    files: tuple[str, ...]
+
+    @property
+    def index(self) -> "pd.Index[str]":
+        """The ids, as the index of a table."""
+        return pd.Index(self.cohort.subject_ids, name="participant_id", dtype=object)
+
+
+def read_study(
+    files: StudyFiles,
+    columns: Sequence[str] | None = None,
+    confounds: Sequence[str] = (),
+    *,
+    dropped: PathLike | None = None,
+    listed: PathLike | None = None,
+    overwrite: bool = False,
+) -> StudyData:
+    """Read the subjects that have a connectome and a row in every table that was named.
+
+    Parameters
+    ----------
+    files : StudyFiles
+    columns : sequence of str, optional
+        Columns of the traits that are needed; by default all.
+    confounds : sequence of str
+        Confounds asked for; those that motion does not have are looked for in the traits.
+    dropped : path-like, optional
+        A table (``dropped.tsv``) to write with those who were left out, and why.
+    listed : path-like, optional
+        Where the caller writes that table itself, for the message.
+    overwrite : bool, default=False
+        Whether `dropped` may be replaced.
+
+    Raises
+    ------
+    FileError, InputError
+        One sentence that says what is wrong, where, and what to do.
+
+    Warns
+    -----
+    StillomeWarning
+        How many subjects were left out, and why.
+    """
+    data = read_matrices(files, files.connectomes)
+    tables = read_tables(files, columns, confounds)
+    if files.subjects:
+        tables = tables.of(data.subject_ids)
+    kept, left_out = join_or_say(
+        data.subject_ids, tables, dropped=dropped, listed=listed, overwrite=overwrite
+    )
+    data_kept = select_subjects(data, kept)
+    cohort = read_cohort(
+        data_kept,
+        motion=None if tables.motion is None else tables.motion.loc[kept],
+        traits=None if tables.traits is None else tables.traits.loc[kept],
+        labels=files.labels,
+        lengths=files.lengths,
+    )
+    read = tuple(dict.fromkeys([*data_kept.source.files, *tables.files]))
+    return StudyData(data_kept, cohort, tables.motion, left_out, read)
+
+
+def read_matrices(files: StudyFiles, paths: Sequence[str]) -> ConnectomeData:
+    """Read connectomes as the study's are read: same atlas, measure, labels and subjects."""
+    return read_connectomes(
+        # One folder is searched; several paths are taken as they are.
+        paths[0] if len(paths) == 1 else list(paths),
+        atlas=files.atlas,
+        measure=files.measure,
+        labels=files.labels,
+        symmetrize=files.symmetrize,
+        session=files.session,
+        subjects=files.subjects or None,
+    )
+
+
+def read_truth(
+    paths: Sequence[str], cohort: Cohort, labels: str | None = None
+) -> NDArray[Any] | None:
+    """Read motion-free connectomes (n, V, V) of the same subjects; None if no path is given.
+
+    Only `labels` is shared with the study: the truth of a simulation may be kept in another format.
+
+    Raises
+    ------
+    FileError, InputError
+        If a subject is missing, or the regions are others.
+    """
+    if not paths:
+        return None
+    truth = read_matrices(StudyFiles(labels=labels, subjects=tuple(cohort.subject_ids)), paths)
+    if truth.n_regions != cohort.n_regions:
+        raise InputError(
+            f"truth: {truth.n_regions} regions; the connectomes have {cohort.n_regions}."
+        )
+    return np.asarray(truth.connectomes)
+
+
+def read_tables(
+    files: StudyFiles, columns: Sequence[str] | None = None, confounds: Sequence[str] = ()
+) -> SubjectTables:
+    """Read motion and traits of everybody who is in them; see `read_study`."""
+    motion = read_motion(list(files.motion), session=files.session) if files.motion else None
+    wanted = None
+    if columns is not None:
+        wanted = list(dict.fromkeys([*columns, *not_motion(motion, confounds)]))
+    if columns and not files.traits:
+        raise InputError(f"{columns[0]!r} is in no table. Name the table with traits=...")
+    traits = None
+    if files.traits and wanted != []:
+        traits = read_traits(list(files.traits), columns=wanted, session=files.session)
+    read: list[str] = [] if motion is None else list(motion.attrs["files"])
+    if traits is not None:
+        source = traits.attrs["source"]  # of one table its name, of several a list
+        read += [source] if isinstance(source, str) else list(source)
+    return SubjectTables(motion, traits, tuple(read))
+
+
+def join_or_say(
+    subject_ids: Sequence[str],
+    tables: SubjectTables,
+    *,
+    dropped: PathLike | None = None,
+    listed: PathLike | None = None,
+    overwrite: bool = False,
+) -> tuple[list[str], pd.DataFrame]:
+    """Return who has everything and the table of the others, and say how many these are.
+
+    Parameters
+    ----------
+    subject_ids : sequence of str
+        Those with connectomes or features.
+    tables : SubjectTables
+    dropped, listed, overwrite
+        As for `read_study`.
+
+    Raises
+    ------
+    InputError
+        If nobody has everything.
+
+    Warns
+    -----
+    StillomeWarning
+        If somebody was left out.
+    """
+    kept, left_out = join_subjects(subject_ids, tables.motion, tables.traits)
+    if dropped is not None:
+        with written_aside(dropped, overwrite=overwrite) as aside:
+            write_table(aside, left_out)
+    if len(left_out):
+        counts = left_out["reason"].value_counts().items()
+        reasons = ", ".join(f"{count} with {reason}" for reason, count in counts)
+        n, one = len(left_out), left_out["participant_id"].iloc[0]
+        said = (
+            f"{n} {'subject was' if n == 1 else 'subjects were'} left out ({reasons}), e.g. {one!r}"
+        )
+        if not kept:
+            raise InputError(f"{said}; nobody is left. Give files of the same subjects.")
+        place = dropped if listed is None else listed
+        where = "" if place is None else f" {place} lists them."
+        warnings.warn(f"{said}; {len(kept)} are kept.{where}", StillomeWarning, stacklevel=3)
+    return kept, left_out
