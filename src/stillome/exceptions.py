@@ -3,6 +3,8 @@
 Every message is a sentence that says what is wrong, where, and what to do about it.
 """
 
+from importlib.util import find_spec
+
 
 class StillomeError(Exception):
     """Anything stillome knows to be wrong; the command line answers it with exit code 2."""
@@ -32,9 +34,44 @@ class FitError(StillomeError, RuntimeError):
     """A model could not be fitted to data that are valid in themselves."""
 
 
+class MissingExtraError(StillomeError, ImportError):
+    """A package is not installed that only some parts of stillome need."""
+
+
 class NotFittedError(StillomeError, ValueError, AttributeError):
     """A fitted model was needed; call ``fit`` first. Methods raise scikit-learn's as well."""
 
 
 class StillomeWarning(UserWarning):
     """Something the reader of a result must know, though a result was reached."""
+
+
+def require_extra(package: str, extra: str, what: str) -> None:
+    """Check that an optional package is installed, without importing it.
+
+    Parameters
+    ----------
+    package : str
+        The name by which it is imported and installed.
+    extra : str
+        The extra of stillome that installs it.
+    what : str
+        The part of stillome that needs it: the subject of the message.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> require_extra("no_such_package", "vae", "inv-vae")
+    Traceback (most recent call last):
+    stillome.exceptions.MissingExtraError: inv-vae needs no_such_package, which is not installed.
+    Install it with: pip install 'stillome[vae]' (see docs/install.md)
+    """
+    if find_spec(package) is None:
+        raise MissingExtraError(
+            f"{what} needs {package}, which is not installed. "
+            f"Install it with: pip install 'stillome[{extra}]' (see docs/install.md)"
+        )

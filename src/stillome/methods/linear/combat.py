@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from stillome.cohort.validation import check_count
-from stillome.exceptions import FitError, InputError
+from stillome.exceptions import FitError, InputError, require_extra
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -222,11 +222,7 @@ class ComBat(ComponentMethod):
 
 
 def _combat_model() -> Any:
-    try:
-        from combatlearn.core import ComBatModel
-    except ModuleNotFoundError as error:
-        raise FitError(
-            "ComBat needs the package combatlearn, which is not installed. "
-            "Install it with: pip install 'stillome[combat]'"
-        ) from error
+    require_extra("combatlearn", "combat", "combat")
+    from combatlearn.core import ComBatModel
+
     return ComBatModel
