@@ -17,7 +17,7 @@ EXPECTED = {
 class AnyColumns:
     """Stands before a method and takes what the checks send: any columns, and no confounds."""
 
-    def fit(self, X, y=None, *, confounds=None):
+    def fit(self, X, y=None, *, confounds=None, covariates_to_keep=None):
         edges = padded(validate_data(self, X))
         n_features = self.n_features_in_
         y = None if y is None else np.asarray(y)

@@ -77,7 +77,7 @@ def parts(options: Options) -> dict[str, tuple[StudyCohort, list[str]]]:
 def predict(cohort: StudyCohort, columns: list[str], options: Options) -> ComparisonResult:
     size = min(68, cohort.cohort.n_subjects // 3)
     known = study.methods(options, lengths=cohort.cohort.lengths, n_components=size)
-    others = [name for name in METHODS if name not in ("inv-fa", "gate")]
+    others = [name for name in METHODS if name not in ("inv-fa", "inv-vae", "gate")]
     known |= {name: make_method(name, n_components=size) for name in others}
     return compare_methods(
         cohort.cohort,

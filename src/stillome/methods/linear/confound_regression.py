@@ -1,15 +1,16 @@
-"""Ordinary least squares of many columns on the confounds, fitted once and applied to anybody."""
+"""Ordinary least squares of many columns on the confounds, fitted once, applied to any subject."""
 
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stillome.arrays import Floats
 
 
 @dataclass(frozen=True)
 class ConfoundRegression:
-    """What the confounds predict of each column.
+    """The part of each column that is explained by the confounds.
 
     Attributes
     ----------
@@ -21,15 +22,22 @@ class ConfoundRegression:
         Change of each column per unit of each confound.
     """
 
-    center: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
+    center: Floats
+    intercepts: Floats
+    coefficients: Floats
 
     @classmethod
-    def fit(cls, confounds: NDArray[np.float64], values: NDArray[np.float64]) -> Self:
-        """Regress each column of `values` (n, E) on `confounds` (n, C) and an intercept.
+    def fit(cls, confounds: Floats, values: Floats, covariates: Floats | None = None) -> Self:
+        """Regress each column of `values` on `confounds` and an intercept.
 
-        Collinear confounds (all dummies of a factor) share their effect.
+        Parameters
+        ----------
+        confounds : array of shape (n, C)
+            Collinear confounds (all dummies of a factor) share their effect.
+        values : array of shape (n, E)
+        covariates : array of shape (n, Q), optional
+            Regressors beside the confounds, whose own effect is not part of the prediction: it
+            stays in the residuals.
 
         Examples
         --------
@@ -38,22 +46,23 @@ class ConfoundRegression:
         >>> regression.predict(np.array([[3.0]])).round(6)
         array([[-1.]])
         """
-        center, intercepts = confounds.mean(axis=0), values.mean(axis=0)
+        n_confounds = confounds.shape[1]
+        design = confounds if covariates is None else np.column_stack([confounds, covariates])
+        center, intercepts = design.mean(axis=0), values.mean(axis=0)
         # Millimetres and radians differ by orders of magnitude; the cut-off for collinearity
         # inside lstsq must not depend on the units.
-        spread = confounds.std(axis=0)
+        spread = design.std(axis=0)
         spread[spread == 0] = 1.0
-        standard = (confounds - center) / spread
+        standard = (design - center) / spread
         coefficients = np.linalg.lstsq(standard, values - intercepts, rcond=None)[0]
         # In one layout, so that a model that was saved answers with the same bits.
-        return cls(center, intercepts, np.ascontiguousarray(coefficients / spread[:, None]))
+        own = np.ascontiguousarray((coefficients / spread[:, None])[:n_confounds])
+        return cls(center[:n_confounds].copy(), intercepts, own)
 
-    def predict(self, confounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, confounds: Floats) -> Floats:
         """Return the expected values (n, E) at these confounds (n, C)."""
         return self.intercepts + (confounds - self.center) @ self.coefficients
 
-    def residuals(
-        self, values: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def residuals(self, values: Floats, confounds: Floats) -> Floats:
         """Return `values` (n, E) minus what the confounds predict of them."""
         return values - self.predict(confounds)

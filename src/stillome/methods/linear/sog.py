@@ -1,10 +1,11 @@
-"""Orthogonal to group: a factorisation whose scores cannot be predicted linearly from motion."""
+"""Orthogonal to group: a factorisation with scores that are uncorrelated with the confounds."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
@@ -29,7 +30,7 @@ class SOG(ComponentMethod):
         0 is OG. Otherwise the L1 norm of each column of loadings is at most
         (1 − sparsity)·√E, E the number of edges; a dense column has about 0.8·√E.
     tol : float, default=1e-5
-        The sparse version stops when what is explained changes by less than this share.
+        The sparse version stops when the explained variation changes by less than this share.
     max_iter : int, default=500
         Most sweeps of the sparse version.
 
@@ -59,6 +60,9 @@ class SOG(ComponentMethod):
     True
     """
 
+    # The constraint S ⟂ confounds removes all that is correlated with them, biology included.
+    keeps_covariates: ClassVar[bool] = False
+
     def __init__(
         self,
         n_components: int = 68,
@@ -73,8 +77,8 @@ class SOG(ComponentMethod):
         self.max_iter = max_iter
 
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         if not isinstance(self.sparsity, int | float | np.floating) or not 0 <= self.sparsity < 1:
             raise InputError(f"sparsity={self.sparsity!r}; expected at least 0 and below 1.")
         if not isinstance(self.tol, int | float | np.floating) or not self.tol >= 0:
@@ -91,7 +95,7 @@ class SOG(ComponentMethod):
             self._make_sparse(residuals)
         return self._scores(log_edges, confounds)
 
-    def _make_sparse(self, residuals: NDArray[np.float64]) -> None:
+    def _make_sparse(self, residuals: Floats) -> None:
         """Alternate between scores and loadings, all components at once.
 
         The k-th column of a QR decomposition is what deflation by the first k−1 scores leaves, so
@@ -117,18 +121,19 @@ class SOG(ComponentMethod):
         self.loadings_, triangle = loadings, np.linalg.qr(residuals @ loadings).R
         self.rotation_ = np.linalg.pinv(triangle) * np.diag(triangle)
 
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         return np.asarray(residuals @ self.loadings_ @ self.rotation_)
 
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        return self.motion_effect_.predict(confounds) + scores @ self.loadings_.T
+
     def _adjusted_log(
         self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        log_edges: Floats,
+        confounds: Floats,
+        reference: Floats,
+    ) -> Floats:
         level = self.motion_effect_.predict(reference[None])
         return level + self._scores(log_edges, confounds) @ self.loadings_.T
 
@@ -143,7 +148,7 @@ class SOG(ComponentMethod):
         self.n_iter_ = int(arrays["n_iter"].item())
 
 
-def bounded_loadings(gradients: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
+def bounded_loadings(gradients: Floats, bound: float) -> Floats:
     """Maximise uᵀg for each column g subject to ‖u‖₂ = 1 and ‖u‖₁ ≤ `bound`.
 
     The answer is g, soft-thresholded and scaled; the threshold solves a quadratic equation once
