@@ -29,6 +29,7 @@ from stillome.exceptions import StillomeWarning
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.graph_vae.inv_vae import InvVAE
 from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.registry import make_method
 from stillome.methods.trait_regression import TraitRegression
 from stillome.simulate import REGIMES, SimulatedCohort, simulate_cohort, simulate_communities
@@ -68,13 +69,12 @@ def components(X: np.ndarray, fitted_on: np.ndarray) -> np.ndarray:
 def trait_r(Z: np.ndarray, traits: np.ndarray, motion: np.ndarray) -> float:
     """Five-fold r of traits, residualised on motion, predicted from a representation."""
     Z = Z[:, Z.std(axis=0) > 0]
-    design = np.column_stack([np.ones(len(motion)), motion])
     folds = np.arange(len(Z)) % 5
     predicted, observed = np.empty_like(traits), np.empty_like(traits)
     for fold in range(5):
         train, test = folds != fold, folds == fold
-        on_motion, *_ = np.linalg.lstsq(design[train], traits[train], rcond=None)
-        residual = traits - design @ on_motion
+        on_motion = ConfoundRegression.fit(motion[train], traits[train])
+        residual = on_motion.residuals(traits, motion)
         predicted[test] = TraitRegression.fit(Z[train], residual[train]).predict(Z[test])
         observed[test] = residual[test]
     pairs = zip(predicted.T, observed.T, strict=True)

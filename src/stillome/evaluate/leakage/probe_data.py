@@ -10,6 +10,7 @@ from stillome.cohort.validation import check_confounds, check_count, check_featu
 from stillome.evaluate.leakage.probes import Array, Folds
 from stillome.evaluate.prediction.folds import group_labels
 from stillome.exceptions import ConfoundsError, InputError
+from stillome.methods.linear.confound_regression import ConfoundRegression
 
 _MIN_SUBJECTS = 20
 
@@ -122,9 +123,7 @@ def _scaled(values: Array) -> Array:
 def _without(values: Array, design: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Take out the linear part of the design; say which columns have anything left."""
     columns = design[:, _varying(design)]
-    with_intercept = np.column_stack([np.ones(len(design)), _standardised(columns)])
-    fitted, *_ = np.linalg.lstsq(with_intercept, values, rcond=None)
-    residual = values - with_intercept @ fitted
+    residual = ConfoundRegression.fit(columns, values).residuals(values, columns)
     # What rounding leaves of a linear function of the design must not pass for a feature.
     left = _varying(values) & (residual.std(axis=0) > 1e-8 * values.std(axis=0))
     return np.asarray(residual), left
