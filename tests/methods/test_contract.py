@@ -6,20 +6,27 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from stillome.cohort.edges import edges_to_matrices
-from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeError
+from stillome.exceptions import (
+    ConfoundsError,
+    InputError,
+    NotFittedError,
+    StillomeError,
+    StillomeWarning,
+)
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.registry import METHODS, make_method
+from stillome.methods.storage import load_model
 
 # Three epochs do not train a network; what a method promises holds from the first on.
 pytestmark = pytest.mark.filterwarnings("ignore:The latent has collapsed")
 
 N_SUBJECTS, N_REGIONS, N_COMPONENTS = 48, 8, 5
-QUICK = {"gate": {"max_epochs": 3}}
 FITS_WITHOUT_CONFOUNDS = {"gate"}
+CANNOT_KEEP = {"gate", "inv-vae", "sog"}
 
 
 class Data:
@@ -37,8 +44,9 @@ class Data:
 DATA = Data()
 
 
-def new(name: str) -> ConnectomeMethod:
-    return make_method(name, n_components=N_COMPONENTS, **QUICK.get(name, {}))
+def new(name: str, **parameters) -> ConnectomeMethod:
+    quick = {"max_epochs": 3} if "max_epochs" in make_method(name).get_params() else {}
+    return make_method(name, **({"n_components": N_COMPONENTS} | quick | parameters))
 
 
 @pytest.fixture(scope="module", params=list(METHODS))
@@ -184,17 +192,160 @@ def test_pipeline_routes_confounds(name, fitted, unseen):
 
 
 def test_grid_search_splits_confounds_with_the_subjects(name):
+    sizes, folds = [1, 4], KFold(3)
     with sklearn.config_context(enable_metadata_routing=True):
         method = new(name).set_fit_request(confounds=True).set_score_request(confounds=True)
-        search = GridSearchCV(method, {"n_components": [2, 4]}, cv=3)
+        search = GridSearchCV(method, {"n_components": sizes}, cv=folds)
         search.fit(DATA.X, DATA.y[:, 0], confounds=DATA.confounds)
-    assert search.best_params_["n_components"] in (2, 4)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    by_hand = np.empty((3, 2))
+    for fold, (train, test) in enumerate(folds.split(DATA.X)):
+        for column, size in enumerate(sizes):
+            model = new(name, n_components=size)
+            model.fit(DATA.X[train], DATA.y[train, 0], confounds=DATA.confounds[train])
+            by_hand[fold, column] = model.score(
+                DATA.X[test], DATA.y[test, 0], confounds=DATA.confounds[test]
+            )
+    assert_allclose(search.cv_results_["mean_test_score"], by_hand.mean(axis=0))
+    assert search.best_params_["n_components"] == sizes[by_hand.mean(axis=0).argmax()]
+
+
+AGE = DATA.confounds[:, 0] + np.random.default_rng(1).normal(0, 0.2, N_SUBJECTS)
+
+
+def test_covariates_to_keep_are_taken_by_every_fit(name):
+    given = {"confounds": DATA.confounds, "covariates_to_keep": AGE}
+    if name in CANNOT_KEEP:
+        with pytest.warns(StillomeWarning, match="has no way to keep covariates"):
+            kept = new(name).fit(DATA.X, **given)
+    else:
+        kept = new(name).fit(DATA.X, **given)
+    without = new(name).fit(DATA.X, confounds=DATA.confounds)
+    answers = [m.adjust(DATA.X, confounds=DATA.confounds) for m in (kept, without)]
+    assert np.array_equal(*answers) == (name in CANNOT_KEEP)
+    if name not in CANNOT_KEEP:
+        Z = new(name).fit_transform(DATA.X, **given)
+        assert_array_equal(Z, kept.transform(DATA.X, confounds=DATA.confounds))
+    with pytest.raises(ConfoundsError, match="covariates_to_keep: 3 rows"):
+        new(name).fit(DATA.X, confounds=DATA.confounds, covariates_to_keep=[1, 2, 3])
+
+
+@pytest.mark.filterwarnings("ignore:.* has no way to keep covariates")
+def test_routing_takes_covariates_to_keep_along(name):
+    with sklearn.config_context(enable_metadata_routing=True):
+        method = new(name).set_fit_request(confounds=True, covariates_to_keep=True)
+        pipeline = make_pipeline(method.set_transform_request(confounds=True), Ridge())
+        given = {"confounds": DATA.confounds, "covariates_to_keep": AGE}
+        pipeline.fit(DATA.X, DATA.y[:, 0], **given)
+        routed = pipeline[0].transform(DATA.X, confounds=DATA.confounds)
+    by_hand = new(name).fit(DATA.X, DATA.y[:, 0], **given)
+    assert_array_equal(routed, by_hand.transform(DATA.X, confounds=DATA.confounds))
+
+
+class Ageing:
+    """Edges are lost with age and with motion; the old move more."""
+
+    def __init__(self, seed: int, n: int = 240, n_edges: int = 66) -> None:
+        rng = np.random.default_rng(seed)
+        self.age = rng.standard_normal(n)
+        self.motion = np.exp(0.5 * (0.6 * self.age + 0.8 * rng.standard_normal(n)))
+        self.slopes = rng.normal(-0.15, 0.1, n_edges)
+        level = rng.uniform(2.5, 5, n_edges) + self.age[:, None] * self.slopes
+        person = rng.standard_normal((n, 3)) @ rng.normal(0, 0.2, (3, n_edges))
+        self.X = rng.poisson(np.exp(level + person - 0.3 * self.motion[:, None]))
+
+    def error(self, adjusted: np.ndarray) -> float:
+        """How far the effect of age on the log edges is from the true one."""
+        age = self.age - self.age.mean()
+        found = np.log1p(adjusted).T @ age / (age @ age)
+        return float(np.abs(found - self.slopes).mean())
+
+
+@pytest.mark.parametrize("kind", sorted(set(METHODS) - CANNOT_KEEP))
+def test_the_effect_of_what_is_kept_stays(kind):
+    errors = np.empty((3, 2))
+    for row in range(3):
+        data = Ageing(row)
+        for column, kept in enumerate((data.age, None)):
+            model = new(kind, n_components=10)
+            model.fit(data.X, confounds=data.motion, covariates_to_keep=kept)
+            errors[row, column] = data.error(model.adjust(data.X, confounds=data.motion))
+    assert (errors[:, 0] < 0.8 * errors[:, 1]).all(), errors
+
+
+def units():
+    weights = DATA.X * np.random.default_rng(3).lognormal(0, 0.2, DATA.X.shape)
+    return {"counts": DATA.X, "small weights": weights / 200, "large weights": weights * 50}
+
+
+@pytest.fixture(scope="module", params=["counts", "small weights", "large weights"])
+def sampled(name, request):
+    X = units()[request.param]
+    return X, new(name).fit(X, DATA.y, confounds=DATA.confounds)
+
+
+def test_synthetic_subjects_have_the_unit_of_the_training_data(name, sampled):
+    X, model = sampled
+    drawn = model.sample(500, random_state=1)
+    assert drawn.connectomes.shape == (500, N_REGIONS, N_REGIONS)
+    assert_array_equal(drawn.connectomes, np.swapaxes(drawn.connectomes, 1, 2))
+    assert (drawn.connectomes >= 0).all() and np.isfinite(drawn.connectomes).all()
+    assert drawn.connectomes.dtype == (np.int64 if X.dtype.kind == "i" else np.float64)
+    edges = drawn.connectomes[:, *np.triu_indices(N_REGIONS, 1)]
+    assert X.mean() / 1.5 < edges.mean() < 1.5 * X.mean()
+    assert np.corrcoef(edges.mean(axis=0), X.mean(axis=0))[0, 1] > 0.9
+    assert drawn.traits.shape == (500, 2) and np.isfinite(drawn.traits).all()
+    assert_allclose(drawn.traits.std(axis=0), np.nanstd(DATA.y, axis=0), rtol=0.3)
+    if name in FITS_WITHOUT_CONFOUNDS:
+        assert drawn.confounds is None
+    else:
+        assert_allclose(drawn.confounds.mean(axis=0), DATA.confounds.mean(axis=0), rtol=0.15)
+
+
+def test_synthetic_subjects_depend_on_the_seed_only(fitted, tmp_path):
+    first, again, other = (fitted.sample(7, random_state=seed) for seed in (1, 1, 2))
+    loaded = load_model(fitted.save(tmp_path / "model")).sample(7, random_state=1)
+    for same in (again, loaded):
+        assert_array_equal(same.connectomes, first.connectomes)
+        assert_array_equal(same.traits, first.traits)
+    assert (other.connectomes != first.connectomes).any()
+    with pytest.raises(InputError, match="n_subjects=0"):
+        fitted.sample(0)
+
+
+def test_synthetic_subjects_of_one_trait_and_of_none(name):
+    one = new(name).fit(DATA.X, DATA.y[:, 0], confounds=DATA.confounds)
+    assert one.sample(3).traits.shape == (3,)
+    assert new(name).fit(DATA.X, confounds=DATA.confounds).sample(3).traits is None
+    with pytest.raises(NotFittedError, match="Call fit first"):
+        new(name).sample(3)
+
+
+def test_a_reference_that_nobody_is_near_is_named_by_every_method(name, fitted, unseen):
+    X, confounds = unseen
+    far = [5.0, 0.5]
+    if name in FITS_WITHOUT_CONFOUNDS:
+        assert fitted.adjust(X, confounds=confounds, reference=far).shape == X.shape
+    else:
+        with pytest.warns(StillomeWarning, match=r"reference=5 lies \d+ standard.* confound 0"):
+            fitted.adjust(X, confounds=confounds, reference=far)
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(InputError, match="no method 'combatt'; choose among inv-fa, gate"):
+    names = "inv-fa, inv-vae, gate, combat, sog, pca-regression, edgewise"
+    with pytest.raises(InputError, match=f"no method 'combatt'; choose among {names}"):
         make_method("combatt")
-    with pytest.raises(InputError, match="no parameter 'batches'; it has"):
-        make_method("combat", batches=3)
     assert "combatt" not in METHODS and "combat" in METHODS
+
+
+def test_unknown_parameters_are_answered_with_those_there_are(name):
+    known = make_method(name).get_params()
+    with pytest.raises(InputError, match=f"'{name}' has no parameter 'wings'; it has") as refused:
+        make_method(name, wings=2)
+    listed = str(refused.value).split("it has ")[1].rstrip(".").split(", ")
+    assert listed == sorted(known)
+
+
+@pytest.mark.parametrize("value", [0, -1, "many", None, 2.5])
+def test_the_method_itself_judges_the_value_of_a_parameter(name, value):
+    with pytest.raises(InputError, match=f"n_components={value!r}"):
+        make_method(name, n_components=value).fit(DATA.X, confounds=DATA.confounds)

@@ -102,7 +102,7 @@ def test_a_model_without_names_or_with_damaged_ones_is_refused(tmp_path: Path) -
         load_fitted(tmp_path / "bare")
     save_fitted(FITTED, tmp_path / "model")
     header = json.loads((tmp_path / "model" / "model.json").read_text())
-    for damage in ({"confounds": "rms_mm"}, {"confounds": [1, 2]}, {"measure": 3}, None):
+    for damage in ({"coding": "rms_mm"}, {"traits": [1, 2]}, {"measure": 3}, None):
         inputs = None if damage is None else header["inputs"] | damage
         (tmp_path / "model" / "model.json").write_text(json.dumps(header | {"inputs": inputs}))
         with pytest.raises(FileError, match="damaged"):
@@ -122,19 +122,12 @@ def test_sites_are_found_again_with_the_levels_of_the_fit(tmp_path: Path) -> Non
         loaded.confounds_of(motion)
 
 
-def test_models_from_before_sites_load_unchanged(tmp_path: Path) -> None:
-    save_fitted(FITTED, tmp_path / "model")
-    header = json.loads((tmp_path / "model" / "model.json").read_text())
-    assert set(header["inputs"]) == {"confounds", "traits", "kept", "regions", "measure"}
-    assert load_fitted(tmp_path / "model").coding == ConfoundCoding(("rms_mm", "rotation_rad"))
-
-
 @pytest.mark.parametrize(
     ("coding", "says"),
     [
         ({}, "damaged"),
         (SITES.coding.to_json() | {"version": 2}, "Update stillome"),
-        (SITES.coding.to_json() | {"motion": ["fd_mm"]}, "not those of their coding"),
+        (SITES.coding.to_json() | {"motion": []}, "what its 2 confounds are called"),
     ],
 )
 def test_levels_that_cannot_be_read_are_refused(

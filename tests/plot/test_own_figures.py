@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
+from stillome.evaluate.invariance_frontier import smallest_passing
 from stillome.evaluate.motion_effects import QCSC
 from stillome.exceptions import InputError
-from stillome.methods.inv_fa.frontier import smallest_passing
 from stillome.plot import (
     plot_changed_edges,
     plot_frontier,

@@ -1,4 +1,4 @@
-"""How confounds are spread, kept so that synthetic subjects can move as real ones do."""
+"""The joint distribution of the confounds, from which synthetic subjects are drawn."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,12 +16,12 @@ _FEW_VALUES = 20
 
 
 class ConfoundDistribution(NamedTuple):
-    """How confounds are spread among training subjects: a Gaussian copula over quantiles.
+    """The joint distribution of the training confounds: a Gaussian copula over quantiles.
 
-    Only 101 quantiles per confound are kept, never a subject's own value beside its others, so
-    that a shared model does not carry the motion table of the cohort. Dummies that exclude each
-    other, as those of sites do, are one confound here: they share a score, and their rows of
-    `quantiles` are rows that were seen, so that nobody is drawn at two sites.
+    Only 101 quantiles per confound are kept, never the row of one subject. So a shared model does
+    not contain the motion table of the cohort. Mutually exclusive dummy variables (sites) are
+    treated as one confound: they share a normal score, and their rows of `quantiles` are rows of
+    training subjects, so that no synthetic subject belongs to two sites.
     """
 
     quantiles: Floats  # (101, C)
@@ -48,11 +48,16 @@ class ConfoundDistribution(NamedTuple):
         """The least and the largest value of each confound, each of shape (C,)."""
         return self.quantiles.min(axis=0), self.quantiles.max(axis=0)
 
+    @property
+    def spread(self) -> Floats:
+        """The standard deviation of each confound, from its quantiles, shape (C,)."""
+        return self.quantiles.std(axis=0)
+
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n new confound vectors, (n, C)."""
         size = len(self.correlation)
         scores = rng.multivariate_normal(np.zeros(size), self.correlation, n, method="eigh")
-        # Rounding must not part columns that share a score.
+        # Rounding must not give different ranks to columns that share a score.
         first = np.argmax(np.isclose(self.correlation, 1, rtol=0, atol=1e-9), axis=1)
         ranks = stats.norm.cdf(scores[:, first])
         drawn = np.empty_like(ranks)
@@ -69,7 +74,7 @@ def _scores(values: NDArray[np.floating] | NDArray[np.intp]) -> Floats:
 
 
 def _excluding_each_other(confounds: Floats) -> Iterator[NDArray[np.intp]]:
-    """Yield the columns of 0 and 1 that go together because nobody has 1 in both of a pair."""
+    """Yield each set of mutually exclusive dummy columns (no subject has 1 in two of them)."""
     dummies = np.flatnonzero(((confounds == 0) | (confounds == 1)).all(axis=0))
     ones = confounds[:, dummies]
     _, labels = connected_components(ones.T @ ones == 0, directed=False)
@@ -80,16 +85,16 @@ def _excluding_each_other(confounds: Floats) -> Iterator[NDArray[np.intp]]:
 
 
 def _in_order(dummies: Floats, moved: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Order the rows (n, D) that occur by the motion (n,) of who has them.
+    """Order the distinct rows of dummies (n, D) by the mean motion (n,) of their subjects.
 
-    So one score can tell of sites whose subjects move more than others'.
+    So the copula can represent sites whose subjects move more than those of other sites.
 
     Returns
     -------
     places : array of shape (n,)
-        Where each subject's row stands in this order.
+        The position of each subject's row in this order.
     quantiles : array of shape (101, D)
-        Rows that occur, about as often as they do, and rare ones at least once where they can.
+        Distinct rows in proportion to their frequency; rare ones at least once where possible.
     """
     rows, found = np.unique(dummies, axis=0, return_inverse=True)
     sizes = np.bincount(found.ravel())

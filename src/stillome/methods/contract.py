@@ -1,7 +1,8 @@
 """The contract that every method keeps, so that nothing has to ask which method it is."""
 
+import warnings
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +12,20 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
     check_count,
+    check_random_state,
     check_traits,
     n_regions_of,
 )
-from stillome.exceptions import ConfoundsError, InputError, NotFittedError
+from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
+from stillome.methods.cautions import warn_if_far, warn_if_not_separable
+from stillome.methods.confound_distribution import ConfoundDistribution
+from stillome.methods.synthetic import SyntheticCohort
 
 
 class UnfittedError(NotFittedError, SklearnNotFittedError):
@@ -27,15 +33,21 @@ class UnfittedError(NotFittedError, SklearnNotFittedError):
 
 
 class TrainingData(NamedTuple):
-    """What `fit` was given, judged and in one shape."""
+    """The arguments of `fit`, validated and in one shape."""
 
     edges: NDArray[Any]  # (n, E), integer or float
-    traits: NDArray[np.float64] | None  # (n, T), NaN = missing
-    confounds: NDArray[np.float64] | None  # (n, C), NaN = unknown
+    traits: Floats | None  # (n, T), NaN = missing
+    confounds: Floats | None  # (n, C), NaN = unknown
+    covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds
+
+    @property
+    def whole(self) -> bool:
+        """Whether the edges are fibre counts (whole numbers) rather than weights."""
+        return self.edges.dtype.kind in "iu" or bool((self.edges == np.floor(self.edges)).all())
 
 
 class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
-    """What a method is: ``fit``, ``transform``, ``adjust``, ``predict``, ``score``.
+    """The methods of a method: fit, transform, adjust, predict, sample, score.
 
     `X` is (n, V, V) or (n, V(V-1)/2) everywhere; `adjust` answers in the shape it was given.
     Confounds are arguments of the methods, never of the constructor, so that cross-validation
@@ -43,16 +55,38 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
 
     Subclasses call `_training_data` at the start of `fit` and `_new_edges`, `_new_confounds`
     in the other methods, and set `n_regions_`, `n_confounds_` and `n_features_in_` through them.
+    They set `confound_distribution_` in `fit`; it is None where the method uses no confounds.
     """
+
+    keeps_covariates: ClassVar[bool] = True  # False: `fit` warns that it cannot keep them
+    confound_distribution_: ConfoundDistribution | None
 
     @abstractmethod
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
     ) -> Self:
-        """Learn from training subjects only."""
+        """Learn from training subjects only.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
+            Fibre counts, or weights ≥ 0.
+        y : array-like of shape (n,) or (n, T), optional
+            Traits; NaN is missing.
+        confounds : array-like of shape (n,) or (n, C)
+            Motion and other variables to remove, in the users' units.
+        covariates_to_keep : array-like of shape (n,) or (n, Q), optional
+            Variables that are correlated with the confounds and must not be removed with them
+            (age, sex, diagnosis). A method that cannot keep them warns and does not use them.
+        """
 
     @abstractmethod
-    def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the representation Z, shape (n, n_components), of seen or unseen subjects."""
 
     @abstractmethod
@@ -63,17 +97,50 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         confounds: ArrayLike | None = None,
         reference: ArrayLike | None = None,
     ) -> NDArray[Any]:
-        """Return the connectomes as they would be at the reference motion (default 0)."""
+        """Return the connectomes as they would be at the reference confounds (default 0)."""
 
     @abstractmethod
-    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return trait predictions in the user's units: (n,) for one trait, else (n, T)."""
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
+        """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
+
+    def sample(
+        self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
+    ) -> SyntheticCohort:
+        """Draw connectomes, confounds and traits of synthetic subjects from the fitted model.
+
+        Parameters
+        ----------
+        n_subjects : int
+        random_state : int, Generator or None, default=0
+            The same seed gives the same subjects.
+
+        Returns
+        -------
+        SyntheticCohort
+            Whole numbers if the training connectomes were, else weights in their unit.
+        """
+        self._check_fitted()
+        n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
+        drawn = self._draw(n_subjects, check_random_state(random_state))
+        if drawn.traits is None:
+            return drawn
+        return drawn._replace(traits=self._shaped_traits(drawn.traits))
+
+    @abstractmethod
+    def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
+        """Draw subjects, with traits of shape (n, T) or None."""
 
     def fit_transform(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
+    ) -> Floats:
         """Fit, then transform the same subjects."""
-        return self.fit(X, y, confounds=confounds).transform(X, confounds=confounds)
+        self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        return self.transform(X, confounds=confounds)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well.
@@ -101,6 +168,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         X: ArrayLike,
         y: ArrayLike | None,
         confounds: ArrayLike | None,
+        covariates_to_keep: ArrayLike | None = None,
         *,
         needs_confounds: bool = True,
         allow_missing: bool = False,
@@ -119,14 +187,35 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             else check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
         )
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
+        kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.ndim(y) == 1
-        return TrainingData(edges, traits, known)
+        return TrainingData(edges, traits, known, kept)
+
+    def _covariates(
+        self, covariates_to_keep: ArrayLike | None, confounds: Floats | None, n_subjects: int
+    ) -> Floats | None:
+        """Validate the covariates to keep; None where the method has no way to keep them."""
+        if covariates_to_keep is None:
+            return None
+        kept = check_confounds(covariates_to_keep, n_subjects=n_subjects, name="covariates_to_keep")
+        if not self.keeps_covariates:
+            warnings.warn(
+                f"{type(self).__name__} has no way to keep covariates: covariates_to_keep is not "
+                "used. Use inv-fa, combat, pca-regression or edgewise to keep them.",
+                StillomeWarning,
+                stacklevel=4,
+            )
+            return None
+        known = None if confounds is None else ~np.isnan(confounds).any(axis=1)
+        if confounds is not None and known is not None and known.any():
+            warn_if_not_separable(kept[known], confounds[known])
+        return kept
 
     def _new_connectomes(self, X: ArrayLike) -> NDArray[Any]:
-        """Judge subjects given to a fitted model; the shape is kept."""
+        """Validate subjects given to a fitted model; the shape is kept."""
         self._check_fitted()
         return check_connectomes(X, n_regions=self.n_regions_, name="X")
 
@@ -135,7 +224,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
 
     def _new_confounds(
         self, confounds: ArrayLike | None, n_subjects: int, *, allow_missing: bool = False
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         if confounds is None:
             raise ConfoundsError(
                 f"{type(self).__name__} needs the confounds of these subjects here. "
@@ -149,8 +238,18 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             allow_constant=True,
         )
 
-    def _reference(self, reference: ArrayLike | None) -> NDArray[np.float64]:
-        """Return the reference motion in the user's units, shape (C,)."""
+    def _reference(self, reference: ArrayLike | None) -> Floats:
+        """Return the reference confounds in the users' units, shape (C,).
+
+        Warns, for every method alike, if the model would extrapolate to them; see `warn_if_far`.
+        """
+        level = self._level(reference)
+        known = self.confound_distribution_
+        if known is not None:
+            warn_if_far(level, *known.bounds, known.spread)
+        return level
+
+    def _level(self, reference: ArrayLike | None) -> Floats:
         if reference is None:
             return np.zeros(self.n_confounds_)
         try:
@@ -165,6 +264,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
                 "each confound, in its own units."
             )
         return values
+
+    def _shaped_traits(self, traits: Floats) -> Floats:
+        """Return traits (n, T) in the shape that `fit` was given: (n,) for one trait."""
+        return traits[:, 0] if self._one_trait else traits
 
     def _check_fitted(self) -> None:
         try:

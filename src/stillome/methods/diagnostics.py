@@ -1,20 +1,20 @@
-"""What a trained latent is used for, said in numbers, because an empty one looks invariant."""
+"""KL and active units of a latent: a collapsed posterior looks invariant, and must be reported."""
 
 import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import StillomeWarning
 
-# KL bounds the nats of information z has about a subject: with one nat it tells e ≈ 3 apart.
+# KL is an upper bound on the information of z about a subject: one nat separates e ≈ 3 subjects.
 COLLAPSE_NATS = 1.0
 ACTIVE_VARIANCE = 0.01  # of a posterior mean between subjects (Burda et al.)
 
 
 class LatentDiagnostics(NamedTuple):
-    """How much of the latent is in use, over the training subjects.
+    """The use of the latent by the training subjects.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class LatentDiagnostics(NamedTuple):
         Dimensions whose posterior mean varies between subjects by more than 0.01.
     """
 
-    kl_per_dimension: NDArray[np.float64]
+    kl_per_dimension: Floats
     active_units: int
 
     @property
@@ -34,13 +34,11 @@ class LatentDiagnostics(NamedTuple):
 
     @property
     def collapsed(self) -> bool:
-        """Whether z says next to nothing about who a subject is."""
+        """Whether z has next to no information about the subject."""
         return self.active_units == 0 or self.kl < COLLAPSE_NATS
 
 
-def latent_diagnostics(
-    mean: NDArray[np.float64], log_variance: NDArray[np.float64]
-) -> LatentDiagnostics:
+def latent_diagnostics(mean: Floats, log_variance: Floats) -> LatentDiagnostics:
     """Measure posteriors (n, K) against the prior.
 
     Examples
@@ -54,12 +52,13 @@ def latent_diagnostics(
 
 
 def warn_if_collapsed(diagnostics: LatentDiagnostics, advice: str) -> None:
-    """Say that the latent is empty, if it is, and what to do about it."""
+    """Warn if the posterior has collapsed to the prior, with advice."""
     if diagnostics.collapsed:
         warnings.warn(
             f"The latent has collapsed: {diagnostics.kl:.2g} nats and {diagnostics.active_units} "
             f"active units of {len(diagnostics.kl_per_dimension)}. It looks free of motion because "
-            f"it says nothing about the person. {advice} Read no invariance figure of this fit.",
+            f"it has no information about the person. {advice} Do not interpret invariance figures "
+            "of this fit.",
             StillomeWarning,
             stacklevel=3,
         )

@@ -1,8 +1,8 @@
-"""A fitted model together with the names of what it was fitted to, for use later and elsewhere.
+"""A fitted model together with the names of its confounds, traits and regions.
 
-A model knows its confounds, traits and regions by position only. `save_fitted` keeps their names
-in the same folder (``"inputs"`` in ``model.json``), and what `load_fitted` answers finds them again
-in other tables: motion columns and sites by name, regions by label whatever their order.
+A model knows its confounds, traits and regions by position only. `save_fitted` stores their names
+in the same folder (``"inputs"`` in ``model.json``). The model that `load_fitted` returns finds them
+in other tables: motion columns and sites by name, regions by label in any order.
 """
 
 import os
@@ -26,22 +26,23 @@ _NAMES = ("traits", "kept", "regions")
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model that knows what its confounds, traits and regions are called.
+    """A fitted model with the names of its confounds, traits and regions.
 
     Attributes
     ----------
     model : Storable
         The model itself: ``transform``, ``adjust``, ``predict``.
     coding : ConfoundCoding
-        Columns of motion and what else was removed, in the order of the model's confounds.
+        Columns of motion and other confounds, in the order of the model's confounds.
     traits : tuple of str
         In the order of its predictions; empty if it was fitted without.
     kept : tuple of str
-        Columns that were kept although they go with motion (age, sex).
+        Columns that are correlated with motion and were not removed with it (age, sex).
     regions : tuple of str
         In the order of its connectomes; empty if they had no names.
     measure : str
-        What its connectomes measure, in the producer's word; empty if unknown.
+        What the connectomes measure, in the word of the software that wrote them; empty if
+        unknown.
     """
 
     model: Storable
@@ -53,7 +54,7 @@ class FittedModel:
 
     @property
     def confounds(self) -> tuple[str, ...]:
-        """What the model's confounds are called, in their order."""
+        """The names of the model's confounds, in their order."""
         return self.coding.names
 
     def confounds_of(
@@ -64,25 +65,25 @@ class FittedModel:
         Parameters
         ----------
         motion : pandas.DataFrame or None
-            One row per subject; further columns do no harm. NaN is unknown.
+            One row per subject; further columns are ignored. NaN is unknown.
         traits : pandas.DataFrame, optional
-            With the sites and the like that the model was fitted with.
+            With the sites and other confounds of the model.
 
         Raises
         ------
         ConfoundsError
-            If a column that the model was fitted with is missing or holds no numbers, or a site
-            is none that the model knows.
+            If a column of the model is missing or does not contain numbers, or a site is not one
+            of the model.
         """
         if (motion is None and traits is None) or not self.confounds:
             return None
         return self.coding.encode(motion, traits).to_numpy()
 
     def order_of(self, regions: Sequence[str]) -> NDArray[np.intp]:
-        """Return where in `regions` each region of the model stands, shape (V,).
+        """Return the position in `regions` of each region of the model, shape (V,).
 
         ``connectomes[:, order][:, :, order]`` is then in the model's order. Regions without
-        names (``region-001``, ...) are taken to stand in the model's order.
+        names (``region-001``, ...) are assumed to be in the model's order.
 
         Raises
         ------
@@ -113,11 +114,11 @@ class FittedModel:
         return np.array([places[name] for name in wanted], dtype=np.intp)
 
     def warn_of_other_measure(self, measure: str) -> None:
-        """Say so when new connectomes measure something else than those of the fit."""
+        """Warn if new connectomes measure something else than those of the fit."""
         if self.measure and measure and measure != self.measure:
             warnings.warn(
                 f"The model was fitted to {self.measure!r}, these connectomes hold {measure!r}; "
-                "what it answers holds for the former only.",
+                "its results are valid for the former only.",
                 StillomeWarning,
                 stacklevel=2,
             )
@@ -126,7 +127,7 @@ class FittedModel:
 def save_fitted(
     fitted: FittedModel, path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> Path:
-    """Write a fitted model and the names of what it was fitted to into one folder.
+    """Write a fitted model and the names of its confounds, traits and regions to one folder.
 
     `Storable.load` and `load_model` read the same folder, without the names.
 
@@ -141,9 +142,9 @@ def save_fitted(
     Raises
     ------
     FileError
-        If something stands there that may not be replaced, or it cannot be written.
+        If `path` exists and may not be replaced, or cannot be written.
     InputError
-        If the names are not as many as the model has confounds or regions.
+        If the number of names is not that of the model's confounds or regions.
 
     Examples
     --------
@@ -168,10 +169,8 @@ def save_fitted(
             f"regions: {len(fitted.regions)} names for {model.n_regions_} regions of the model. "
             "Name each."
         )
-    inputs: dict[str, Any] = {"confounds": list(fitted.confounds), "measure": fitted.measure}
+    inputs: dict[str, Any] = {"coding": fitted.coding.to_json(), "measure": fitted.measure}
     inputs |= {name: list(getattr(fitted, name)) for name in _NAMES}
-    if fitted.coding.others:  # else the names say all, as they did in earlier versions
-        inputs["coding"] = fitted.coding.to_json()
     write_model(
         path,
         model.stored()._replace(inputs=inputs),
@@ -192,38 +191,30 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedModel:
     """
     stored = read_model(path)
     model = rebuilt(stored, path)
-    names = {name: stored.inputs.get(name, []) for name in ("confounds", *_NAMES)}
+    names = {name: stored.inputs.get(name, []) for name in _NAMES}
     measure = stored.inputs.get("measure", "")
     plain = all(
         isinstance(value, list) and all(isinstance(word, str) for word in value)
         for value in names.values()
     )
     if not plain or not isinstance(measure, str):
-        raise FileError(f"{path}: damaged, the names of what it was fitted to cannot be read.")
-    confounds = names.pop("confounds")
-    if len(confounds) != model.n_confounds_:
+        raise FileError(f"{path}: damaged, the names of its traits or regions cannot be read.")
+    coding = _read_coding(stored.inputs.get("coding", ConfoundCoding().to_json()), path)
+    if len(coding.names) != model.n_confounds_:
         raise FileError(
             f"{path}: does not say what its {model.n_confounds_} confounds are called. "
             "Save it with `stillome fit` or save_fitted."
         )
-    coding = ConfoundCoding(tuple(confounds))
-    if "coding" in stored.inputs:
-        coding = _read_coding(stored.inputs["coding"], confounds, path)
     return FittedModel(model, coding, **{k: tuple(v) for k, v in names.items()}, measure=measure)
 
 
-def _read_coding(
-    content: Any, confounds: Sequence[str], path: str | os.PathLike[str]
-) -> ConfoundCoding:
+def _read_coding(content: Any, path: str | os.PathLike[str]) -> ConfoundCoding:
     try:
-        coding = ConfoundCoding.from_json(content)
+        return ConfoundCoding.from_json(content)
     except FileError as error:
         raise FileError(f"{path}: {error}") from error
-    if list(coding.names) != list(confounds):
-        raise FileError(f"{path}: damaged, its confounds are not those of their coding.")
-    return coding
 
 
 def _numbered(names: Sequence[str]) -> bool:
-    """Whether these are the names that regions get which have none."""
+    """Whether these are the default names of regions without names."""
     return all(name == f"region-{i + 1:03d}" for i, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""What may stand in the header of a saved model: plain values, and the versions of libraries."""
+"""Values of the header of a saved model: plain values, and the versions of libraries."""
 
 import os
 import platform
@@ -23,7 +23,7 @@ def library_versions() -> dict[str, str]:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value can stand in JSON, once `plain` has been over it."""
+    """Whether `plain` can convert a value to JSON."""
     if isinstance(value, Mapping):
         return all(isinstance(k, str) and is_plain(v) for k, v in value.items())
     if isinstance(value, list | tuple):
@@ -32,7 +32,7 @@ def is_plain(value: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
+    """Convert a value to the types of JSON.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class MethodTable(Mapping[str, type[ConnectomeMethod]]):
         return f"MethodTable({list(self._places)})"
 
     def class_named(self, class_name: str) -> type[ConnectomeMethod] | None:
-        """Return the class of that name without importing any other; None if there is none."""
+        """Return the class of that name, without importing any other; None if there is none."""
         names = (name for name, (_, found) in self._places.items() if found == class_name)
         name = next(names, None)
         return None if name is None else self[name]
@@ -59,7 +59,7 @@ def make_method(name: str, **parameters: Any) -> ConnectomeMethod:
     ----------
     name : str
     **parameters
-        Passed to the constructor.
+        Parameters of the method. Their names are checked here, their values by its `fit`.
 
     Raises
     ------
@@ -78,6 +78,6 @@ def make_method(name: str, **parameters: Any) -> ConnectomeMethod:
     if unknown:
         raise InputError(
             f"The method {name!r} has no parameter {unknown[0]!r}; it has "
-            f"{', '.join(method.get_params())}."
+            f"{', '.join(sorted(method.get_params()))}."
         )
     return method.set_params(**parameters)

@@ -27,14 +27,14 @@ _HASHED_ROWS = 256
 
 
 class ModelState(NamedTuple):
-    """What makes a fitted model: plain values for JSON, and arrays."""
+    """The learned part of a fitted model: plain values for JSON, and arrays."""
 
     values: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
 
 class StoredModel(NamedTuple):
-    """A model folder: whose it is, how it was set, what it learned, what it was fitted to."""
+    """The content of a model folder: class, parameters, learned state, names of the inputs."""
 
     class_name: str
     parameters: dict[str, Any]
@@ -43,11 +43,10 @@ class StoredModel(NamedTuple):
 
 
 class Storable(ConnectomeMethod):
-    """A method that can be kept: ``save`` and ``load``.
+    """A method that can be stored: ``save`` and ``load``.
 
-    A class supplies `_get_state`, what it learned as a `ModelState`, and `_set_state`, its
-    inverse; constructor parameters are kept through ``get_params``. `training_hash_` goes into
-    the header when `fit` set it.
+    A class implements `_get_state`, which returns what it learned, and `_set_state`, its inverse.
+    Constructor parameters are stored through ``get_params``, and `training_hash_` in the header.
     """
 
     @abstractmethod
@@ -56,7 +55,7 @@ class Storable(ConnectomeMethod):
 
     @abstractmethod
     def _set_state(self, state: ModelState) -> None:
-        """Take over what `_get_state` returned; the parameters are set already."""
+        """Restore what `_get_state` returned; the parameters are set already."""
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the fitted model to a folder.
@@ -65,16 +64,16 @@ class Storable(ConnectomeMethod):
         ----------
         path : path-like
             Gets ``model.json`` (format, version, class, parameters, library versions, hash of the
-            training data) and ``arrays.safetensors``. It appears whole or not at all.
+            training data) and ``arrays.safetensors``. It is written completely or not at all.
         overwrite : bool, default=False
-            Whether a folder that stands there may be replaced.
+            Whether an existing model folder may be replaced.
 
         Raises
         ------
         FileError
             If `path` exists and may not be replaced, or cannot be written.
         NotFittedError
-            If there is nothing to save yet.
+            If the model is not fitted.
         """
         write_model(
             path,
@@ -86,7 +85,7 @@ class Storable(ConnectomeMethod):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote; it answers with the same bits.
+        """Read a model that `save` wrote; its results have the same bits.
 
         Raises
         ------
@@ -129,10 +128,10 @@ class Storable(ConnectomeMethod):
 
 
 def load_model(path: str | os.PathLike[str]) -> Storable:
-    """Read a saved model whatever its class; it answers with the same bits as the one saved.
+    """Read a saved model of any class; its results have the same bits as before.
 
-    The class is looked up by name among those of stillome, so that a folder from somewhere else
-    cannot name code to be run.
+    The class is looked up by name in `METHODS`, so that a folder from elsewhere cannot name code
+    to be run.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def load_model(path: str | os.PathLike[str]) -> Storable:
 
 
 def rebuilt(stored: StoredModel, path: str | os.PathLike[str]) -> Storable:
-    """Turn what `read_model` read at `path` into a model of its own class."""
+    """Return the model that `read_model` read at `path`, an object of its own class."""
     method = METHODS.class_named(stored.class_name)
     if method is None or not issubclass(method, Storable):
         raise FileError(
@@ -178,8 +177,8 @@ def write_model(
 ) -> None:
     """Write a model folder.
 
-    Array parameters go to the arrays; a parameter that is neither plain nor an array (a callback,
-    a generator) is not kept and comes back as its default.
+    Array parameters are stored with the arrays. A parameter that is neither plain nor an array (a
+    callback, a generator) is not stored: the loaded model has its default.
 
     Examples
     --------
@@ -216,12 +215,12 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str]) -> StoredModel:
-    """Read a model folder back, whatever its class.
+    """Read a model folder of any class.
 
     Raises
     ------
     FileError
-        With one sentence that says what is wrong with the folder.
+        If the folder is missing, damaged, foreign, or of a later version.
     """
     folder = Path(path)
     if not (folder / HEADER).is_file():

@@ -1,23 +1,27 @@
-"""Subjects that a fitted model draws."""
+"""Synthetic subjects, drawn from a fitted model."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
+
 
 class SyntheticCohort(NamedTuple):
-    """Subjects nobody ever scanned, drawn from a fitted model.
+    """Synthetic subjects.
 
     Attributes
     ----------
-    connectomes : array of shape (n, V, V), int64
+    connectomes : array of shape (n, V, V)
+        int64 if the model was fitted to whole numbers, else float64 in the unit of the training
+        weights.
     confounds : array of shape (n, C) or None
-        In the users' units; None when the model does not know any.
+        In the users' units; None if the model uses none.
     traits : array of shape (n,) or (n, T), or None
-        In the users' units; None when the model was fitted without.
+        In the users' units; None if the model was fitted without.
     """
 
-    connectomes: NDArray[np.int64]
-    confounds: NDArray[np.float64] | None
-    traits: NDArray[np.float64] | None
+    connectomes: NDArray[np.int64] | Floats
+    confounds: Floats | None
+    traits: Floats | None

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
+
+from stillome.arrays import Floats
 
 PENALTIES = np.logspace(-2, 5, 22)
 
@@ -18,13 +19,16 @@ class TraitRegression:
     ----------
     coefficients : array of shape (T, K)
     intercepts : array of shape (T,)
+    noise : array of shape (T,)
+        Standard deviation of the residuals of the training subjects, in the unit of each trait.
     """
 
-    coefficients: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
+    coefficients: Floats
+    intercepts: Floats
+    noise: Floats
 
     @classmethod
-    def fit(cls, representation: NDArray[np.float64], traits: NDArray[np.float64]) -> Self:
+    def fit(cls, representation: Floats, traits: Floats) -> Self:
         """Fit each trait by ridge regression; the penalty is chosen by leave-one-out.
 
         Parameters
@@ -46,12 +50,27 @@ class TraitRegression:
         for values in traits.T:
             known = ~np.isnan(values)
             # The penalty counts in units of the representation's own spread, so that a method
-            # is not favoured for the scale its latent happens to have.
+            # is not favoured for the scale of its latent.
             ridge = RidgeCV(PENALTIES).fit(representation[known] / spread, values[known])
             coefficients.append(ridge.coef_ / spread)
             intercepts.append(float(ridge.intercept_))
-        return cls(np.array(coefficients), np.array(intercepts))
+        return cls.with_noise_of(
+            representation, traits, np.array(coefficients), np.array(intercepts)
+        )
 
-    def predict(self, representation: NDArray[np.float64]) -> NDArray[np.float64]:
+    @classmethod
+    def with_noise_of(
+        cls, representation: Floats, traits: Floats, coefficients: Floats, intercepts: Floats
+    ) -> Self:
+        """Return the regression with these coefficients, its noise measured on these subjects."""
+        residuals = traits - representation @ coefficients.T - intercepts
+        return cls(coefficients, intercepts, np.nanstd(residuals, axis=0))
+
+    def predict(self, representation: Floats) -> Floats:
         """Return predictions (n, T)."""
         return representation @ self.coefficients.T + self.intercepts
+
+    def draw(self, representation: Floats, rng: np.random.Generator) -> Floats:
+        """Return predictions (n, T) with Gaussian noise of the size of the residuals."""
+        predicted = self.predict(representation)
+        return predicted + rng.standard_normal(predicted.shape) * self.noise

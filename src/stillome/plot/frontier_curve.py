@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import ScalarFormatter
 
+from stillome.evaluate.invariance_frontier import best_leakage, smallest_passing
 from stillome.exceptions import InputError
-from stillome.methods.inv_fa.frontier import best_leakage, smallest_passing
 from stillome.plot.drawn_tables import check_columns
 from stillome.plot.style import GREY, LARGE_MOTION, MAIN, house_style
 
@@ -40,8 +40,8 @@ def plot_frontier(frontier: pd.DataFrame, *, chosen: float | None = None) -> Fig
     Parameters
     ----------
     frontier : pandas.DataFrame
-        `InvFA.frontier_`: one row per weight with ``weight``, ``worst_r2``, ``passed``,
-        ``log_likelihood`` and, where known, ``trait_r`` and ``n_test``.
+        The ``table`` of `choose_invariance_weight`: one row per weight with ``weight``,
+        ``worst_r2``, ``passed``, ``log_likelihood`` and, where known, ``trait_r`` and ``n_test``.
     chosen : float, optional
         The weight that was used; by default the one the rule chooses: the smallest that passes
         or, where none does, the smallest within one standard error of the best.
@@ -96,7 +96,7 @@ def plot_frontier(frontier: pd.DataFrame, *, chosen: float | None = None) -> Fig
 
 
 def _checked(frontier: pd.DataFrame) -> pd.DataFrame:
-    advice = "the frontier_ of a model fitted with invariance_weight='auto'"
+    advice = "the table of choose_invariance_weight"
     check_columns(frontier, "frontier", _NEEDED, advice)
     return frontier.assign(passed=frontier["passed"].astype(bool)).sort_values("weight")
 

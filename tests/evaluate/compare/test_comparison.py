@@ -1,6 +1,7 @@
 """Comparison and prediction: same folds, no leaks, failures told."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import joblib
 import numpy as np
@@ -57,10 +58,20 @@ def with_traits(cohort, **traits):
 class Fragile(EdgewiseRegression):
     """Fails where a certain subject is in the training part."""
 
-    def fit(self, X, y=None, *, confounds=None):
+    def fit(self, X, y=None, **given):
         if (np.asarray(X)[:, 0] == 77777).any():
             raise FitError("Fragile: subject 0 is too much. Leave it out.")
-        return super().fit(X, y, confounds=confounds)
+        return super().fit(X, y, **given)
+
+
+class Recorded(EdgewiseRegression):
+    """Remembers what its fits were given."""
+
+    fits: ClassVar[list] = []
+
+    def fit(self, X, y=None, **given):
+        Recorded.fits.append(given)
+        return super().fit(X, y, **given)
 
 
 def test_one_row_per_method_trait_and_fold(cohort):
@@ -242,6 +253,57 @@ def test_missing_traits_are_left_out_trait_by_trait(cohort):
     assert_allclose(whole.loc[first, "r"], partial.loc[first, "r"])
     assert partial.loc[~first, "n_test"].sum() == 120
     assert partial["r"].notna().all()
+
+
+@pytest.fixture
+def ageing(cohort):
+    """The same cohort with an age that goes with motion, and a trait that is age alone."""
+    motion = cohort.motion["rms_mm"].to_numpy()
+    age = motion + np.random.default_rng(0).normal(0, motion.std(), len(motion))
+    Recorded.fits = []
+    return with_traits(cohort, age=age, slowness=age)
+
+
+def test_what_is_kept_reaches_every_fit(ageing):
+    given = {"keep": "age", "confounds": "rms_mm", "cv": 3}
+    grid = {"recorded": {"n_components": [2, 4]}}
+    compare_methods(ageing, {"recorded": Recorded()}, "slowness", choices=grid, **given)
+    assert len(Recorded.fits) == 9  # two to choose, one with the choice, in each of three folds
+    predict_trait(ageing, "slowness", Recorded(), choices=grid["recorded"], **given)
+    assert len(Recorded.fits) == 18
+    age = dict(zip(ageing.motion["rms_mm"], ageing.traits["age"], strict=True))
+    for fit in Recorded.fits:
+        expected = [age[motion] for motion in fit["confounds"].ravel()]
+        assert_allclose(fit["covariates_to_keep"].ravel(), expected)
+    compare_methods(ageing, {"recorded": Recorded()}, "slowness", confounds="rms_mm", cv=3)
+    assert all(fit["covariates_to_keep"] is None for fit in Recorded.fits[18:])
+
+
+def test_what_is_kept_stays_in_the_trait_and_is_no_leakage(ageing):
+    motion, age = (t.to_numpy()[:, None] for t in (ageing.motion["rms_mm"], ageing.traits["age"]))
+    everybody = np.arange(len(age))
+    kept = residualised_traits(age, motion, everybody, age)
+    assert_allclose(kept - kept.mean(), age - age.mean())
+    assert residualised_traits(age, motion, everybody).var() < 0.7 * age.var()
+    both = [
+        compare_methods(
+            ageing, ["edgewise"], "slowness", "rms_mm", keep=keep, cv=3, n_components=8
+        ).summary["leakage_z"][0]
+        for keep in (age, ["age"], None)
+    ]
+    assert both[0] == both[1] != both[2]
+
+
+def test_what_cannot_be_kept_is_named(ageing):
+    gap = with_traits(ageing, age=np.append(np.nan, ageing.traits["age"][1:]), site="A")
+    for keep, says in (
+        ("ages", "no column 'ages'"),
+        ("age", f"keep: 'age' of {ageing.subject_ids[0]} is missing"),
+        ("site", "not all numbers"),
+        ([1.0, 2.0], "keep: 2 rows"),
+    ):
+        with pytest.raises(InputError, match=says):
+            compare_methods(gap, ["edgewise"], "age", "rms_mm", keep=keep, probe=False)
 
 
 def test_groups_never_straddle_folds(cohort):

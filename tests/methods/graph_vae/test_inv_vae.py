@@ -18,7 +18,7 @@ from stillome.exceptions import (
     StillomeWarning,
 )
 from stillome.methods.graph_vae.gate import GATE
-from stillome.methods.graph_vae.inv_vae import InvVAE
+from stillome.methods.graph_vae.inv_vae import PUBLISHED, InvVAE
 
 QUICK = {"n_components": 3, "hidden": (16,), "n_dimensions": 3, "n_neighbors": 4}
 QUICK |= {"learning_rate": 1e-2, "max_epochs": 25, "batch_size": 16}
@@ -64,6 +64,11 @@ def test_defaults_are_table_1_and_appendix_e() -> None:
         "conditional": True,
     }
     assert {name: defaults[name] for name in paper} == paper
+    published = InvVAE.as_published()
+    assert type(published) is InvVAE and published.get_params() == defaults
+    assert {name: PUBLISHED[name] for name in paper} == paper
+    simulations = InvVAE.as_published(learning_rate=5e-6).get_params()
+    assert simulations == defaults | {"learning_rate": 5e-6}
     shared = GATE().get_params()
     assert shared == {name: defaults[name] for name in shared}
     assert set(defaults) - set(shared) == {"invariance_weight", "conditional"}
@@ -162,15 +167,12 @@ def _generator_of(model: InvVAE) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def test_a_still_reference_outside_the_data_warns_how_far_they_are() -> None:
+def test_a_reference_outside_the_data_warns_how_far_it_is() -> None:
     model = InvVAE(**QUICK).fit(X, confounds=C[:, :1])
-    with pytest.warns(
-        StillomeWarning, match=r"reference=0 lies 0\.2\d* \(0\.\d+ standard.*0\.2\d*"
-    ):
-        still = model.adjust(X)
-    assert_array_equal(still, model.adjust(X, reference=0.0))  # asked for: no warning
-    inside = InvVAE(**QUICK).fit(X, confounds=C[:, 1:])
-    assert inside.adjust(X).shape == X.shape  # 0 was seen: no warning
+    assert model.adjust(X).shape == X.shape  # 0 is less than a standard deviation away
+    with pytest.warns(StillomeWarning, match=r"reference=-1 lies \d\.\d standard.* of confound 0"):
+        model.adjust(X, reference=-1.0)
+    assert GATE(**QUICK).fit(X, confounds=C).adjust(X, reference=[-9, -9]).shape == X.shape
 
 
 def test_an_empty_latent_is_reported() -> None:
@@ -264,9 +266,7 @@ def test_neighbours_come_from_lengths_when_they_are_given() -> None:
     quick = QUICK | {"n_neighbors": (1, 2, 3)}
     model = InvVAE(**quick, lengths=lengths).fit(X, confounds=C)
     np.fill_diagonal(lengths, np.inf)
-    closest = (
-        model.neighbor_mask_[0] if hasattr(model, "neighbor_mask_") else model.network_.mask[0]
-    )
+    closest = model.network_.mask[0]
     for region in range(V):
         assert closest[region, lengths[region].argmin()]
 

@@ -9,7 +9,6 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
-from sklearn_adapter import AnyColumns, named_checks
 from stillome.methods.graph_vae.inv_vae import InvVAE
 
 QUICK = {"n_components": 2, "hidden": (8,), "n_dimensions": 2, "n_neighbors": 3}
@@ -65,12 +64,3 @@ def test_grid_search_compares_by_score(routed, y) -> None:
     search = GridSearchCV(requesting(), {"max_epochs": [1, 100]}, cv=3)
     search.fit(X, y, confounds=C)
     assert search.best_params_ == {"max_epochs": 100}
-
-
-class Adapted(AnyColumns, InvVAE):
-    pass
-
-
-@pytest.mark.parametrize("check", list(named_checks(Adapted(**QUICK))))
-def test_scikit_learn_finds_nothing_unexpected(check) -> None:
-    check(Adapted(**QUICK))

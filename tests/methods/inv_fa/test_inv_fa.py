@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from moving_people import E, MovingPeople, N, V
-from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 from stillome.exceptions import (
     InputError,
     StillomeWarning,
@@ -238,16 +238,29 @@ def test_posterior_sd_is_given_when_asked_for(fitted):
 
 
 def test_known_lengths_are_used():
-    lengths = edges_to_matrices(np.linspace(10, 150, E))
-    told = InvFA(8, lengths=lengths).fit(DATA.X, confounds=DATA.motion)
-    slopes = InvFA(8).fit(DATA.X, confounds=DATA.motion).model_.effect.slopes
-    assert np.abs(told.model_.effect.slopes - slopes).max() > 0
+    rng = np.random.default_rng(1)
+    lengths = rng.uniform(10, 150, E)
+    # Motion costs long edges more: an edge of few fibres can be told its effect by its length.
+    X = rng.poisson(np.exp(0.5 + DATA.free / 3 - 0.012 * lengths * DATA.motion[:, None]))
+    matrix = edges_to_matrices(lengths)
+    errors = []
+    for given in (matrix, edges_to_matrices(rng.permutation(lengths)), None):
+        model = InvFA(8, lengths=given).fit(X, confounds=DATA.motion)
+        effect = np.log(model.reconstruct(X, confounds=DATA.motion + 0.1))
+        effect -= np.log(model.reconstruct(X, confounds=DATA.motion))
+        errors.append(np.abs(effect.mean(axis=0) + 0.0012 * lengths).mean())
+    assert errors[0] < 0.9 * min(errors[1:])
 
 
-def test_the_published_model_is_one_call_away():
-    from stillome.methods.graph_vae.inv_vae import InvVAE
-
-    paper = InvVAE.as_published()
-    assert isinstance(paper, InvVAE)
-    assert paper.get_params() == InvVAE().get_params()
-    assert InvVAE.as_published(max_epochs=3).max_epochs == 3
+@pytest.mark.parametrize("weight", [0.17, 40.0])
+def test_synthetic_weights_have_the_unit_of_the_training_weights(weight):
+    rng = np.random.default_rng(2)
+    X = DATA.X * rng.lognormal(0, 0.2, DATA.X.shape) * weight / DATA.X.mean()
+    drawn = InvFA(8).fit(X, confounds=DATA.motion).sample(2000)
+    edges = matrices_to_edges(drawn.connectomes)
+    assert drawn.connectomes.dtype == np.float64 and (edges >= 0).all()
+    assert_allclose(edges.mean(), X.mean(), rtol=0.2)
+    assert_allclose((edges == 0).mean(), (X == 0).mean(), atol=0.02)
+    assert np.corrcoef(edges.mean(axis=0), X.mean(axis=0))[0, 1] > 0.98
+    total = np.log(edges.sum(axis=1))
+    assert np.corrcoef(total, drawn.confounds[:, 0])[0, 1] < -0.2

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from stillome.evaluate.fidelity import fidelity_r2
 from stillome.evaluate.identity import identification_rate
-from stillome.exceptions import StillomeWarning
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.simulate import simulate_cohort
 
@@ -120,28 +120,28 @@ def test_age_that_goes_with_motion_is_kept_when_told():
 
 def test_age_that_is_motion_cannot_be_kept():
     data = Ageing(lean=0.99)
-    with pytest.warns(StillomeWarning, match="can hardly be told apart"):
+    with pytest.warns(StillomeWarning, match="can hardly be separated"):
         InvFA(4).fit(data.X, confounds=data.motion, covariates_to_keep=data.age)
 
 
-def test_the_weight_is_chosen_on_held_out_people(tmp_path):
+def test_a_copy_with_another_weight_is_the_model_fitted_with_it(tmp_path):
     data = Ageing(n=90, n_edges=66)
-    model = InvFA(6, invariance_weight="auto").fit(data.X, data.age, confounds=data.motion)
-    frontier = model.frontier_
-    assert list(frontier.columns) == [
-        "weight",
-        "worst_r2",
-        "p_value",
-        "passed",
-        "log_likelihood",
-        "trait_r",
-        "n_test",
-    ]
-    assert frontier["weight"].tolist() == [0, 0.25, 0.5, 0.75, 1]
-    assert model.invariance_weight_ in frontier["weight"].to_numpy()
-    assert (frontier["n_test"] == 27).all() and np.isfinite(frontier["trait_r"]).all()
-    again = InvFA.load(model.save(tmp_path / "model"))
-    assert again.frontier_.equals(frontier)
-    assert again.invariance_weight_ == model.invariance_weight_
-    refitted = model.set_params(invariance_weight=0.5).fit(data.X, confounds=data.motion)
-    assert refitted.frontier_ is None and refitted.invariance_weight_ == 0.5
+    model = InvFA(6).fit(data.X, data.age, confounds=data.motion)
+    loaded = InvFA.load(model.save(tmp_path / "model"))
+    for weight in (0.0, 0.5):
+        fitted = InvFA(6, invariance_weight=weight).fit(data.X, data.age, confounds=data.motion)
+        for source in (model, loaded, fitted):
+            copied = source.with_invariance_weight(weight, data.X, data.age, confounds=data.motion)
+            assert copied.invariance_weight_ == copied.invariance_weight == weight
+            for answer in ("transform", "predict", "adjust"):
+                expected = getattr(fitted, answer)(data.X, confounds=data.motion)
+                found = getattr(copied, answer)(data.X, confounds=data.motion)
+                np.testing.assert_array_equal(found, expected)
+    # From weight 0, too, and without a change to the model it is copied from.
+    whole = fitted.with_invariance_weight(1, data.X, data.age, confounds=data.motion)
+    np.testing.assert_array_equal(whole.transform(data.X), model.transform(data.X))
+    assert model.invariance_weight == model.invariance_weight_ == 1
+    with pytest.raises(InputError, match="not the connectomes"):
+        model.with_invariance_weight(0.5, data.X[::-1], confounds=data.motion)
+    with pytest.raises(InputError, match=r"invariance_weight=2; expected a share from 0 to 1\."):
+        model.with_invariance_weight(2, data.X, confounds=data.motion)

@@ -7,15 +7,10 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
-from sklearn_adapter import AnyColumns, named_checks
 from stillome.methods.inv_fa.inv_fa import InvFA
 
 # The checks send a handful of columns, in which there is nobody to find, and motion far from 0.
 pytestmark = pytest.mark.filterwarnings("ignore::stillome.exceptions.StillomeWarning")
-
-
-class Adapted(AnyColumns, InvFA):
-    pass
 
 
 def make_data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -33,11 +28,6 @@ def requesting():
     with sklearn.config_context(enable_metadata_routing=True):
         model = InvFA(4).set_fit_request(confounds=True).set_score_request(confounds=True)
         yield model.set_transform_request(confounds=True).set_predict_request(confounds=True)
-
-
-@pytest.mark.parametrize("check", list(named_checks(Adapted(2))))
-def test_scikit_learn_finds_nothing_unexpected(check) -> None:
-    check(Adapted(2))
 
 
 def test_clone_keeps_parameters_and_forgets_the_fit() -> None:

@@ -13,9 +13,10 @@ from scipy.optimize import brentq
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, RidgeCV
 
-from stillome.exceptions import FitError, InputError, StillomeWarning
-from stillome.methods.linear.combat import ComBat, MotionQuantiles
-from stillome.methods.linear.confound_regression import ConfoundRegression
+from stillome.cohort.residuals import least_squares
+from stillome.exceptions import FitError, InputError, MissingExtraError, StillomeWarning
+from stillome.methods.linear.batches import ConfoundBatches
+from stillome.methods.linear.combat import ComBat
 from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.methods.linear.pca_regression import PCARegression
 from stillome.methods.linear.sog import SOG, bounded_loadings
@@ -190,25 +191,30 @@ def test_collinear_confounds_share_their_effect():
     rng = np.random.default_rng(0)
     site = rng.integers(2, size=50)
     dummies, values = np.eye(2)[site], rng.standard_normal((50, 3)) + site[:, None]
-    residuals = ConfoundRegression.fit(dummies, values).residuals(values, dummies)
+    residuals = least_squares(values, dummies).residuals(values, dummies)
     expected = values - np.array([values[site == s].mean(axis=0) for s in (0, 1)])[site]
     assert_allclose(residuals, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kept", [(), (1,)])
-def test_combat_is_combatlearn(data, kept):
+@pytest.mark.parametrize("keep", [False, True])
+def test_combat_is_combatlearn(data, keep):
     X, confounds, _ = data
-    given = confounds if kept else confounds[:, :1]
-    model = ComBat(n_components=5, n_batches=4, kept_columns=kept)
-    model.fit(X[:N_TRAIN], confounds=given[:N_TRAIN])
-    found = model.transform(X[N_TRAIN:], confounds=given[N_TRAIN:])
+    motion, age = confounds[:, 0], confounds[:, 1]
+    model = ComBat(n_components=5, n_batches=4)
+    model.fit(
+        X[:N_TRAIN], confounds=motion[:N_TRAIN], covariates_to_keep=age[:N_TRAIN] if keep else None
+    )
+    found = model.transform(X[N_TRAIN:], confounds=motion[N_TRAIN:])
 
-    motion, table = given[:, 0], pd.DataFrame(np.log1p(X))
+    table = pd.DataFrame(np.log1p(X))
     cuts = np.quantile(motion[:N_TRAIN], [0.25, 0.5, 0.75])
     batch = pd.Series(np.digitize(motion, cuts))
-    covariates = pd.DataFrame(given[:, kept]) if kept else None
+    covariates = pd.DataFrame({"age": age}) if keep else None
     combat = combatlearn.ComBat(batch, continuous_covariates=covariates, method="fortin")
-    train = combat.fit(table.iloc[:N_TRAIN]).transform(table.iloc[:N_TRAIN])
+    combat.fit(table.iloc[:N_TRAIN])
+    if keep:  # new subjects' are not asked for: everybody stands at the mean of the training part
+        combat.continuous_covariates["age"] = age[:N_TRAIN].mean()
+    train = combat.transform(table.iloc[:N_TRAIN])
     pca = PCA(5, svd_solver="full").fit(train.to_numpy())
     expected = pca.transform(combat.transform(table.iloc[N_TRAIN:]).to_numpy())
     same_up_to_sign(found, expected, atol=1e-8)
@@ -219,7 +225,7 @@ def test_combat_leaves_the_reference_batch_as_it_is(data):
     motion = confounds[:, 0]
     model = ComBat(n_batches=3).fit(X, confounds=motion)
     reference = float(np.median(motion))
-    there = model.quantiles_.batches(motion[:, None]) == 1
+    there = model.batches_.of(motion[:, None]) == 1
     adjusted = model.adjust(X, confounds=motion, reference=reference)
     assert_allclose(adjusted[there], X[there], atol=1e-8)
     assert np.abs(adjusted[~there] - X[~there]).max() > 1
@@ -234,34 +240,90 @@ def test_combat_passes_edges_that_never_vary(data):
     assert np.isfinite(adjusted).all()
 
 
-def test_motion_quantiles_put_the_unseen_into_the_nearest_batch():
-    quantiles = MotionQuantiles(np.arange(100.0)[:, None], 4)
-    assert_allclose(quantiles.cutoffs, [24.75, 49.5, 74.25])
-    assert quantiles.batches(np.array([[-50.0], [30.0], [1e6]])).tolist() == [0, 1, 3]
-    tied = MotionQuantiles(np.repeat([0.0, 1.0], [80, 20])[:, None], 5)
-    assert np.bincount(tied.batches(np.array([[0.0], [1.0]]))).tolist() == [1, 1]
+def test_batches_put_the_unseen_into_the_nearest():
+    batches = ConfoundBatches.fit(np.arange(100.0)[:, None], 4)
+    assert_allclose(batches.cutoffs, [[24.75, 49.5, 74.25]])
+    assert batches.of(np.array([[-50.0], [30.0], [1e6]])).tolist() == [0, 1, 3]
+    tied = ConfoundBatches.fit(np.append(np.zeros(80), np.arange(1, 21))[:, None], 5)
+    assert np.unique(tied.of(np.array([[0.0], [0.5], [9.0], [20.0]]))).tolist() == [0, 1]
+    sites = ConfoundBatches.fit(np.repeat([3.0, 4.0, 8.0], [40, 30, 30])[:, None], 4)
+    assert sites.of(np.array([[3.4], [4.0], [-7.0], [7.0]])).tolist() == [0, 1, 0, 2]
 
 
 def test_motion_quantiles_of_several_confounds_follow_their_common_direction(data):
     _, confounds, _ = data
     rotation_as_degrees = confounds * [1.0, 180 / np.pi]
-    batches = MotionQuantiles(confounds, 3).batches(confounds)
-    assert_array_equal(
-        batches, MotionQuantiles(rotation_as_degrees, 3).batches(rotation_as_degrees)
-    )
+    batches = ConfoundBatches.fit(confounds, 3).of(confounds)
+    assert_array_equal(batches, ConfoundBatches.fit(rotation_as_degrees, 3).of(rotation_as_degrees))
     assert np.bincount(batches).min() > 40
+
+
+class Sites:
+    """Three sites that differ in every edge, and motion that costs fibres at each of them."""
+
+    def __init__(self, n: int = 240) -> None:
+        rng = np.random.default_rng(4)
+        self.site = rng.integers(3, size=n)
+        self.motion = rng.lognormal(-1, 0.6, n)
+        effects = np.vstack([np.zeros(45), rng.normal(0, 0.4, (2, 45))])
+        person = rng.standard_normal((n, 3)) @ rng.normal(0, 0.2, (3, 45))
+        level = rng.uniform(2, 4, 45) + person + effects[self.site]
+        self.X = rng.poisson(np.exp(level - 0.8 * self.motion[:, None]))
+        self.dummies = np.column_stack([self.site == 1, self.site == 2]).astype(float)
+
+    def differences(self, edges: np.ndarray) -> float:
+        """How far apart the means of the sites are, in log edges."""
+        means = np.array([np.log1p(edges[self.site == s]).mean(axis=0) for s in range(3)])
+        return float(np.ptp(means, axis=0).mean())
+
+
+@pytest.mark.parametrize("coding", ["two values", "a number for each", "dummies"])
+def test_combat_takes_sites_for_batches(coding):
+    data = Sites()
+    confounds = {
+        "two values": (data.site == 1).astype(float)[:, None],
+        "a number for each": data.site[:, None] * 2.0 + 7,
+        "dummies": data.dummies,
+    }[coding]
+    model = ComBat(n_components=4).fit(data.X, confounds=confounds)
+    assert len(np.unique(model.batches_.of(confounds))) == (2 if coding == "two values" else 3)
+    reference = confounds[data.site == 0][0]
+    adjusted = model.adjust(data.X, confounds=confounds, reference=reference)
+    at_reference = (confounds == reference).all(axis=1)
+    assert_allclose(adjusted[at_reference], data.X[at_reference], atol=1e-8)
+    if coding != "two values":
+        assert data.differences(data.X) > 0.4
+        assert data.differences(adjusted) < 0.1
+
+
+def test_combat_takes_sites_and_motion_together():
+    data = Sites()
+    confounds = np.column_stack([data.motion, data.dummies])
+    model = ComBat(n_components=4).fit(data.X, confounds=confounds)
+    batches = model.batches_.of(confounds)
+    sizes = np.unique(batches, return_counts=True)[1]
+    assert len(sizes) > 6 and sizes.min() >= 8
+    for batch in np.unique(batches):
+        assert len(np.unique(data.site[batches == batch])) == 1
+    adjusted = model.adjust(data.X, confounds=confounds)
+    assert data.differences(adjusted) < 0.15
+    raw, left = (
+        np.ptp([np.log1p(edges[batches == batch]).mean() for batch in np.unique(batches)])
+        for edges in (data.X, adjusted)
+    )
+    assert raw > 0.8 and left < 0.2  # shrunken batch effects, and motion within a batch, stay
+    drawn = model.sample(200)
+    assert set(map(tuple, drawn.confounds[:, 1:])) == {(0, 0), (1, 0), (0, 1)}
 
 
 def test_combat_says_what_is_wrong(data, monkeypatch):
     X, confounds, _ = data
     with pytest.raises(InputError, match="n_batches=1"):
         ComBat(n_batches=1).fit(X, confounds=confounds)
-    with pytest.raises(InputError, match="kept_columns"):
-        ComBat(kept_columns=(0, 1)).fit(X, confounds=confounds)
-    with pytest.raises(FitError, match="do not fill two or more motion batches"):
+    with pytest.raises(FitError, match=r"do not fill two or more batches .*smallest: 1"):
         ComBat().fit(X, confounds=np.repeat([0.0, 1.0], [159, 1]))
-    monkeypatch.setitem(sys.modules, "combatlearn.core", None)
-    with pytest.raises(FitError, match=r"pip install 'stillome\[combat\]'"):
+    monkeypatch.setitem(sys.modules, "combatlearn", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'stillome\[combat\]'"):
         ComBat().fit(X, confounds=confounds)
 
 

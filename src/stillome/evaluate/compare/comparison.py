@@ -25,17 +25,17 @@ Methods = Sequence[str] | Mapping[str, ConnectomeMethod]
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """What `compare_methods` found.
+    """The result of `compare_methods`.
 
     Attributes
     ----------
     folds : pandas.DataFrame
         One row per method, trait, repeat and fold: ``r`` (Pearson, observed against predicted),
         ``n_train``, ``n_test`` (subjects with the trait), ``leakage_z`` and ``leakage_adjusted``
-        (R² of the best probe that reads motion from the test subjects' representation and
+        (R² of the best probe that predicts motion from the test subjects' representation and
         adjusted connectomes), ``fidelity`` (R² against the motion-free connectomes, NaN where
         these are unknown), ``chosen`` (parameters), ``seconds``, ``error`` and
-        ``note`` (what failed, and what was warned of; empty if nothing).
+        ``note`` (the error and the warnings; empty if there were none).
     summary : pandas.DataFrame
         One row per method and trait: ``r_mean``, ``r_sd``, ``r_min``, ``r_max`` over folds, means
         of the other figures, ``p_permutation``, ``status`` (``ok`` or ``failed``), ``reason``,
@@ -46,8 +46,8 @@ class ComparisonResult:
     null : pandas.DataFrame
         ``r_mean`` of every method and trait in every permutation of the traits; empty without.
     predictions : pandas.DataFrame
-        Index ``participant_id``; ``method``, ``trait``, and what `predict_trait` says of each
-        subject: ``repeat``, ``fold``, ``observed``, ``residual``, ``predicted``. Folds in which a
+        Index ``participant_id``; ``method``, ``trait``, and the columns of `predict_trait`:
+        ``repeat``, ``fold``, ``observed``, ``residual``, ``predicted``. Folds in which a
         method failed are not there.
     """
 
@@ -64,6 +64,7 @@ def compare_methods(
     traits: str | Sequence[str] | None = None,
     confounds: str | Sequence[str] | ArrayLike | None = None,
     *,
+    keep: str | Sequence[str] | ArrayLike | None = None,
     choices: Mapping[str, Choices] | None = None,
     cv: int = 5,
     repeats: int = 1,
@@ -78,10 +79,10 @@ def compare_methods(
 ) -> ComparisonResult:
     """Compare methods by nested cross-validation (Section 5.2 of the paper, without its leaks).
 
-    In every fold, a method is fitted once to the training subjects with all traits, each less
-    what motion explains of it in the training subjects. A method that fails is reported as failed
-    with its reason; the others go on. Runs in parallel through joblib, so that
-    ``joblib.parallel_config("dask")`` carries it to a cluster unchanged.
+    In every fold, a method is fitted once to the training subjects with all traits, after the
+    effect of motion in the training subjects was removed from each trait. A method that fails is
+    reported as failed with its reason; the others continue. Fits run in parallel through joblib:
+    ``joblib.parallel_config("dask")`` runs them on a cluster.
 
     Parameters
     ----------
@@ -94,12 +95,16 @@ def compare_methods(
     confounds : str, list of str, or array-like of shape (n, C), optional
         Columns of the cohort's motion (the first of `CONFOUND_ORDER` that is there if none is
         named) or of its traits (site), coded as by `ConfoundCoding`; or the values themselves.
+    keep : str, list of str, or array-like of shape (n, Q), optional
+        Columns of the cohort's traits or motion that must not be removed with the confounds
+        (age, sex), or the values themselves. They are passed to every fit; probes of leakage
+        and the residuals of the traits account for them.
     choices : mapping of method name to (mapping of parameter name to values), optional
         Chosen inside each training part: fitted to 90 %, judged on 10 %, then refitted to all.
     cv : int, default=5
         Number of folds; 5 is the 80/20 of the paper.
     repeats : int, default=1
-        How often the folds are drawn anew.
+        Number of times the folds are drawn anew.
     groups : str or array-like of shape (n,), optional
         Families or sites, or the column that holds them: never on both sides of a fold.
     n_components : int, default=68
@@ -109,7 +114,7 @@ def compare_methods(
     probe : bool, default=True
         Whether leakage is measured.
     permutations : int, default=0
-        How often the whole pipeline is repeated with the traits shuffled between subjects.
+        Number of repetitions of the whole pipeline with the traits permuted between subjects.
     n_jobs : int, optional
         Fits at a time; see `joblib.Parallel`.
     random_state : int, default=0
@@ -126,7 +131,7 @@ def compare_methods(
     [['sog', 'ok'], ['edgewise', 'ok']]
     """
     check_jobs(n_jobs)
-    study = Study.of(cohort, traits, confounds, groups)
+    study = Study.of(cohort, traits, confounds, groups, keep)
     known = _known_methods(methods, n_components, random_state)
     tasks = make_tasks(
         study, known, _known_choices(known, choices), cv, repeats, permutations, random_state

@@ -1,4 +1,4 @@
-"""What a comparison needs of a cohort, looked up by name and judged once."""
+"""The arrays of a cohort that a comparison needs, looked up by name and validated once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import choose_removed
 from stillome.cohort.validation import check_confounds, check_traits
 from stillome.evaluate.prediction.folds import group_labels
-from stillome.exceptions import InputError
+from stillome.exceptions import InputError, MissingConfoundError
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,16 @@ class Study:
     confounds : array of shape (n, C)
     labels : array of shape (n,)
         Number of the group of each subject.
+    covariates : array of shape (n, Q) or None
+        Not to be removed with the confounds.
     """
 
     subject_ids: tuple[str, ...]
     trait_names: tuple[str, ...]
-    traits: NDArray[np.float64]
-    confounds: NDArray[np.float64]
+    traits: Floats
+    confounds: Floats
     labels: NDArray[np.intp]
+    covariates: Floats | None = None
 
     @classmethod
     def of(
@@ -43,8 +47,9 @@ class Study:
         traits: str | Sequence[str] | None,
         confounds: str | Sequence[str] | ArrayLike | None,
         groups: str | ArrayLike | None,
+        keep: str | Sequence[str] | ArrayLike | None = None,
     ) -> "Study":
-        """Look everything up in a cohort; see `compare_methods` for what the arguments mean."""
+        """Look everything up in a cohort; `compare_methods` documents the arguments."""
         if not isinstance(cohort, Cohort):
             raise InputError(f"cohort: a {type(cohort).__name__}; expected a stillome Cohort.")
         names = _names(traits, cohort.traits, "traits")
@@ -57,6 +62,7 @@ class Study:
             values,
             _confounds(cohort, confounds),
             group_labels(groups, cohort.n_subjects),
+            _covariates(cohort, keep),
         )
 
     def with_traits_of(self, order: NDArray[np.intp]) -> "Study":
@@ -64,9 +70,7 @@ class Study:
         return replace(self, traits=self.traits[order])
 
 
-def _confounds(
-    cohort: Cohort, confounds: str | Sequence[str] | ArrayLike | None
-) -> NDArray[np.float64]:
+def _confounds(cohort: Cohort, confounds: str | Sequence[str] | ArrayLike | None) -> Floats:
     is_array = not (confounds is None or isinstance(confounds, str) or _is_text(confounds))
     if is_array:
         return check_confounds(confounds, n_subjects=cohort.n_subjects)  # type: ignore[arg-type]
@@ -76,6 +80,24 @@ def _confounds(
     coded = coding.encode(cohort.motion, cohort.traits)
     with coding.naming(cohort.subject_ids, "Fill it in, or leave out the subject."):
         return check_confounds(coded, name=f"confounds {[*coding.names]}")
+
+
+def _covariates(cohort: Cohort, keep: str | Sequence[str] | ArrayLike | None) -> Floats | None:
+    """Return the covariates to keep: columns of the cohort's tables, or the values themselves."""
+    if keep is None or (_is_text(keep) and not len(keep)):  # type: ignore[arg-type]
+        return None
+    names: Any = [keep] if isinstance(keep, str) else keep
+    if not _is_text(names):
+        return check_confounds(names, n_subjects=cohort.n_subjects, name="keep")
+    table = cohort.traits.join(cohort.motion[[n for n in cohort.motion if n not in cohort.traits]])
+    values = _columns(table, _names(names, table, "columns to keep"), "keep")
+    try:
+        return check_confounds(values, name=f"keep {list(names)}")
+    except MissingConfoundError as error:
+        subject, column = cohort.subject_ids[error.row], names[error.column]
+        raise InputError(
+            f"keep: {column!r} of {subject} is missing. Fill it in, or leave out the subject."
+        ) from error
 
 
 def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:
@@ -96,7 +118,7 @@ def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -
     return chosen
 
 
-def _columns(table: pd.DataFrame, names: Sequence[str], where: str) -> NDArray[np.float64]:
+def _columns(table: pd.DataFrame, names: Sequence[str], where: str) -> Floats:
     try:
         return table[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""One method on one fold: the unit of work that a comparison sends out."""
+"""One method on one fold: the unit of parallel work of a comparison."""
 
 import time
 import warnings
@@ -26,7 +26,7 @@ from stillome.evaluate.prediction.trait_prediction import (
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.methods.contract import ConnectomeMethod
 
-# What a method may run into on data that are valid in themselves; programming errors pass.
+# Failures that valid data can cause; programming errors are not caught.
 FAILURES = (StillomeError, ValueError, RuntimeError, ArithmeticError)
 FEWEST_PROBED = 20
 
@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What came of one task."""
+    """The result of one task."""
 
     rows: list[dict[str, Any]]  # one for each trait
     predictions: pd.DataFrame | None  # of the test subjects; None if it failed, or of a permutation
@@ -81,7 +81,7 @@ def run_task(
     probe: bool,
     random_state: int,
 ) -> Run:
-    """Fit one method to one fold; return one row per trait, and what it predicted."""
+    """Fit one method to one fold; return one row per trait, and the predictions."""
     start = time.perf_counter()
     permuted = study.with_traits_of(task.order)
     fold, shared = task.fold, dict[str, Any]()
@@ -92,13 +92,16 @@ def run_task(
         try:
             chosen = choose(task.method, task.choices, X, permuted, fold.train, random_state)
             method = clone(task.method).set_params(**chosen)
-            fit = fit_fold(method, X, permuted.traits, study.confounds, fold.train, fold.test)
+            fit = fit_fold(
+                method,
+                *(X, permuted.traits, study.confounds, fold.train, fold.test, study.covariates),
+            )
             correlations = fit.correlations()
             shared["chosen"] = ", ".join(f"{name}={value}" for name, value in chosen.items())
             if task.permutation == 0:
                 predictions = predicted_table(fit, study, fold)
                 predictions.insert(0, "method", task.name)
-                shared |= _quality(fit, X, truth, study.confounds, fold.test, probe, random_state)
+                shared |= _quality(fit, X, truth, study, fold.test, probe, random_state)
         except FAILURES as failure:
             shared["error"] = f"{type(failure).__name__}: {failure}"
     shared["note"] = _own_warnings(caught)
@@ -128,7 +131,7 @@ def run_task(
 
 
 def _own_warnings(caught: list[warnings.WarningMessage]) -> str:
-    """Return what stillome warned of, as text for the table; pass on everybody else's."""
+    """Return the warnings of stillome as text for the table; emit all others again."""
     own = []
     for item in caught:
         if issubclass(item.category, StillomeWarning):
@@ -142,22 +145,24 @@ def _quality(
     fit: FoldFit,
     X: NDArray[Any],
     truth: NDArray[Any] | None,
-    confounds: NDArray[np.float64],
+    study: Study,
     test: NDArray[np.intp],
     probe: bool,
     random_state: int,
 ) -> dict[str, float]:
-    """Measure what is left of motion, and of the person, in the test subjects."""
+    """Measure leakage of motion, and fidelity, in the test subjects."""
     quality: dict[str, float] = {}
     probe = probe and len(test) >= FEWEST_PROBED
-    motion = confounds[test]
+    motion = study.confounds[test]
+    kept = None if study.covariates is None else study.covariates[test]
+    told: dict[str, Any] = {"nuisance": kept, "random_state": random_state}
     if probe:
         Z = fit.model.transform(X[test], confounds=motion)
-        quality["leakage_z"] = max(probe_scores(Z, motion, random_state=random_state).values())
+        quality["leakage_z"] = max(probe_scores(Z, motion, **told).values())
     if probe or truth is not None:
         adjusted = fit.model.adjust(X[test], confounds=motion)
     if probe:
-        scores = probe_scores(adjusted, motion, kind="counts", random_state=random_state)
+        scores = probe_scores(adjusted, motion, kind="counts", **told)
         quality["leakage_adjusted"] = max(scores.values())
     if truth is not None:
         quality["fidelity"] = fidelity_r2(adjusted, truth[test])

@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.residuals import least_squares
 from stillome.evaluate.compare.comparison_data import Study
 from stillome.evaluate.prediction.folds import Fold, inner_split, make_folds
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
-from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.registry import make_method
 
 INNER_SHARE = 0.1
@@ -36,7 +36,10 @@ class FoldFit(NamedTuple):
 
 
 def residualised_traits(
-    traits: NDArray[np.float64], confounds: NDArray[np.float64], train: NDArray[np.intp]
+    traits: NDArray[np.float64],
+    confounds: NDArray[np.float64],
+    train: NDArray[np.intp],
+    covariates: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Residualise each trait on the confounds, with a regression fitted to the training subjects.
 
@@ -47,6 +50,8 @@ def residualised_traits(
     confounds : array of shape (n, C)
     train : array of positions
         Only these subjects are learned from; the regression is applied to everybody.
+    covariates : array of shape (n, Q), optional
+        To keep: the effect of the confounds is estimated beside theirs.
 
     Returns
     -------
@@ -64,9 +69,10 @@ def residualised_traits(
     for column, values in enumerate(traits.T):
         known = ~np.isnan(values)
         learn = train[known[train]]
-        if len(learn) < confounds.shape[1] + 2:
+        kept = None if covariates is None else covariates[learn]
+        if len(learn) < confounds.shape[1] + 2 + (0 if kept is None else kept.shape[1]):
             continue
-        regression = ConfoundRegression.fit(confounds[learn], values[learn, None])
+        regression = least_squares(values[learn, None], confounds[learn], kept)
         left = regression.residuals(values[:, None], confounds)[:, 0]
         explained = left[learn].std() <= 1e-9 * values[learn].std()
         residuals[known, column] = 0.0 if explained else left[known]
@@ -80,13 +86,15 @@ def fit_fold(
     confounds: NDArray[np.float64],
     train: NDArray[np.intp],
     test: NDArray[np.intp],
+    covariates: NDArray[np.float64] | None = None,
 ) -> FoldFit:
     """Fit a clone of `method` to the training part, once for all traits, and predict the rest."""
-    residuals = residualised_traits(traits, confounds, train)
+    residuals = residualised_traits(traits, confounds, train, covariates)
     # A trait that does not vary, or is not known, in the training part cannot be learned.
     learnable = np.array([len(np.unique(t[~np.isnan(t)])) > 1 for t in residuals[train].T])
     y = residuals[train][:, learnable] if learnable.any() else None
-    model = clone(method).fit(X[train], y, confounds=confounds[train])
+    kept = None if covariates is None else covariates[train]
+    model = clone(method).fit(X[train], y, confounds=confounds[train], covariates_to_keep=kept)
     predicted = np.zeros((len(test), traits.shape[1]))
     if learnable.any():
         predicted[:, learnable] = model.predict(X[test], confounds=confounds[test])
@@ -115,7 +123,9 @@ def choose(
     scores: list[float] = []
     for parameters in candidates:
         candidate = clone(method).set_params(**parameters)
-        outcome = fit_fold(candidate, X, study.traits, study.confounds, fit, decide)
+        outcome = fit_fold(
+            candidate, X, study.traits, study.confounds, fit, decide, study.covariates
+        )
         known = [r for r in outcome.correlations() if not np.isnan(r)]
         scores.append(float(np.mean(known)) if known else 0.0)
     return dict(candidates[int(np.argmax(scores))])
@@ -127,6 +137,7 @@ def predict_trait(
     method: str | ConnectomeMethod = "inv-fa",
     confounds: str | Sequence[str] | ArrayLike | None = None,
     *,
+    keep: str | Sequence[str] | ArrayLike | None = None,
     choices: Choices | None = None,
     cv: int = 5,
     repeats: int = 1,
@@ -146,6 +157,8 @@ def predict_trait(
         A name in `METHODS`, or a method with its parameters set.
     confounds : str, list of str, or array-like of shape (n, C), optional
         Columns of the cohort's motion (all of them if not given), or the values themselves.
+    keep : str, list of str, or array-like of shape (n, Q), optional
+        Columns that must not be removed with the confounds (age, sex), or their values.
     choices : mapping of parameter name to values, optional
         Parameters of the method to choose inside each training part.
     cv, repeats, groups, random_state
@@ -174,7 +187,7 @@ def predict_trait(
     >>> predict_trait(cohort, "reading", "edgewise").columns.tolist()
     ['repeat', 'fold', 'observed', 'residual', 'predicted']
     """
-    study = Study.of(cohort, [trait], confounds, groups)
+    study = Study.of(cohort, [trait], confounds, groups, keep)
     model = make_method(method) if isinstance(method, str) else method
     if not isinstance(model, ConnectomeMethod):
         raise InputError(f"method: a {type(method).__name__}; expected a name or a method.")
@@ -222,7 +235,8 @@ def _predict_fold(
 ) -> pd.DataFrame:
     chosen = choose(method, choices, X, study, fold.train, random_state)
     outcome = fit_fold(
-        clone(method).set_params(**chosen), X, study.traits, study.confounds, fold.train, fold.test
+        clone(method).set_params(**chosen),
+        *(X, study.traits, study.confounds, fold.train, fold.test, study.covariates),
     )
     return predicted_table(outcome, study, fold).drop(columns="trait")
 

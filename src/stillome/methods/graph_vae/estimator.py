@@ -1,17 +1,18 @@
-"""The paper's graph VAE as an estimator: what inv-VAE as published and GATE have in common."""
+"""The paper's graph VAE as an estimator: the common part of inv-VAE and GATE."""
 
-import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges, shaped_like
-from stillome.cohort.validation import check_count, check_lengths, check_random_state
-from stillome.exceptions import InputError, NotFittedError, StillomeWarning
+from stillome.cohort.validation import check_lengths, check_random_state
+from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.diagnostics import (
     LatentDiagnostics,
     latent_diagnostics,
@@ -26,63 +27,56 @@ from stillome.methods.graph_vae.trained_network import TrainedNetwork, below
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
-_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
+_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "_whole", "training_hash_")
 
 
+@dataclass(eq=False, repr=False)  # writes an `__init__` that only stores, with a full signature
 class GraphVAE(Storable):
     """Encoder, graph decoder and trait regression of the paper's Section 3, trained together.
 
-    `InvVAE` documents the parameters; `GATE` is the same machine without confounds
-    (``conditional=False``) and without the invariance term (``invariance_weight=0``).
+    Its parameters, which `InvVAE` documents, are shared by all graph VAEs. As it stands, the
+    decoder does not see the confounds and there is no invariance term.
     """
 
-    def __init__(
-        self,
-        n_components: int = 68,
-        *,
-        hidden: Sequence[int] = (256,),
-        n_dimensions: int = 5,
-        n_layers: int = 2,
-        n_neighbors: int | Sequence[int] = 32,
-        invariance_weight: float = 1.0,
-        conditional: bool = True,
-        n_samples: int = 1,
-        learning_rate: float = 2e-5,
-        batch_size: int = 32,
-        max_epochs: int = 200,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-        tolerance: float = 1e-4,
-        gradient_clip: float | None = None,
-        lengths: ArrayLike | None = None,
-        random_state: int | np.random.Generator | None = 0,
-        device: str = "auto",
-        checkpoint_dir: str | Path | None = None,
-        callback: Callable[[EpochRecord], Any] | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden = hidden
-        self.n_dimensions = n_dimensions
-        self.n_layers = n_layers
-        self.n_neighbors = n_neighbors
-        self.invariance_weight = invariance_weight
-        self.conditional = conditional
-        self.n_samples = n_samples
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.tolerance = tolerance
-        self.gradient_clip = gradient_clip
-        self.lengths = lengths
-        self.random_state = random_state
-        self.device = device
-        self.checkpoint_dir = checkpoint_dir
-        self.callback = callback
+    keeps_covariates: ClassVar[bool] = False
+
+    n_components: int = 68
+    _: KW_ONLY
+    hidden: Sequence[int] = (256,)
+    n_dimensions: int = 5
+    n_layers: int = 2
+    n_neighbors: int | Sequence[int] = 32
+    n_samples: int = 1
+    learning_rate: float = 2e-5
+    batch_size: int = 32
+    max_epochs: int = 200
+    validation_fraction: float = 0.1
+    patience: int | None = None
+    tolerance: float = 1e-4
+    gradient_clip: float | None = None
+    lengths: ArrayLike | None = None
+    random_state: int | np.random.Generator | None = 0
+    device: str = "auto"
+    checkpoint_dir: str | Path | None = None
+    callback: Callable[[EpochRecord], Any] | None = None
+
+    @property
+    def _conditional(self) -> bool:
+        """Whether the decoder sees the confounds."""
+        return False
+
+    @property
+    def _invariance_weight(self) -> float:
+        """λ, the weight of the mutual-information bound."""
+        return 0.0
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
     ) -> Self:
         """Train on fibre counts, with traits and confounds of the same subjects.
 
@@ -92,25 +86,30 @@ class GraphVAE(Storable):
         y : array-like of shape (n,) or (n, T), optional
             Traits in any units; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion in any units; needed when ``conditional``.
+            Motion in any units; needed if the decoder sees confounds (``conditional``).
+        covariates_to_keep : array-like of shape (n,) or (n, Q), optional
+            Not used, with a warning: the paper's model has no term for them.
 
         Raises
         ------
         FitError
-            When the loss is not finite. The model then holds the best weights until there and
+            If the loss is not finite. The model then holds the best weights until there and
             can be used.
         """
-        settings = GraphSettings.of(self)
+        settings = GraphSettings.of(self, self._invariance_weight)
         rng = check_random_state(self.random_state)
         device = choose_device(self.device)
-        judged = self._training_data(X, y, confounds, needs_confounds=self.conditional)
-        nothing = np.empty((len(judged.edges), 0))
-        used = judged.confounds if self.conditional else None
-        data = NetworkData(
-            judged.edges,
-            nothing if used is None else used,
-            nothing if judged.traits is None else judged.traits,
+        given = self._training_data(
+            X, y, confounds, covariates_to_keep, needs_confounds=self._conditional
         )
+        nothing = np.empty((len(given.edges), 0))
+        used = given.confounds if self._conditional else None
+        data = NetworkData(
+            given.edges,
+            nothing if used is None else used,
+            nothing if given.traits is None else given.traits,
+        )
+        self._whole = given.whole
         self.training_hash_ = training_hash(data.edges)
         lengths = check_lengths(self.lengths, self.n_regions_)
         run = GraphTraining.prepare(data, settings, lengths, int(rng.integers(2**63 - 1)))
@@ -118,6 +117,7 @@ class GraphVAE(Storable):
             run.run(data, device, checkpoint_dir=self.checkpoint_dir, callback=self.callback)
         finally:
             self.network_ = run.trained(data)
+            self.confound_distribution_ = self.network_.confound_distribution
             self.history_ = history_table(run.progress.history)
         training = data.edges[run.training_rows]
         self.diagnostics_ = latent_diagnostics(*self.network_.posterior(training))
@@ -130,7 +130,7 @@ class GraphVAE(Storable):
     ) -> Any:
         """Return posterior means of z (n, K), with ``return_std`` also standard deviations.
 
-        Confounds are not looked at: the paper's encoder never sees them.
+        Confounds are not used: the paper's encoder does not see them.
         """
         edges = self._new_edges(X)
         self._judge_unused(confounds, len(edges))
@@ -141,7 +141,7 @@ class GraphVAE(Storable):
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""
         connectomes = self._new_connectomes(X)
         c = None
-        if self.conditional:
+        if self._conditional:
             c = self._new_confounds(confounds, len(connectomes))
         return self._decode(connectomes, c)
 
@@ -159,23 +159,19 @@ class GraphVAE(Storable):
         Parameters
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-        confounds : ignored
-            The paper decodes every subject at the same level, whatever its own.
-        reference : float or array-like of shape (C,), optional
-            In the users' units. The default is 0, with a warning when no training subject was
-            that still.
+        confounds : not used
+            The paper decodes all subjects at the same level, whatever their own confounds.
+        reference : float or array-like of shape (C,), default=0
+            In the users' units.
         """
         connectomes = self._new_connectomes(X)
         self._judge_unused(confounds, len(connectomes))
         c = None
         if self.n_confounds_:
-            level = self._reference(reference)
-            if self.conditional and reference is None:
-                self._warn_if_far(level)
-            c = np.tile(level, (len(connectomes), 1))
+            c = np.tile(self._reference(reference), (len(connectomes), 1))
         return self._decode(connectomes, c)
 
-    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions z'β + b in the users' units: (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X)
         self._judge_unused(confounds, len(edges))
@@ -198,28 +194,23 @@ class GraphVAE(Storable):
             return super().score(X, y, confounds=confounds)
         edges = self._new_edges(X)
         c = np.empty((len(edges), 0))
-        if self.conditional:
+        if self._conditional:
             c = self._new_confounds(confounds, len(edges))
         return self.network_.evidence_bound(edges, c)
 
-    def sample(
-        self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
-    ) -> SyntheticCohort:
-        """Draw connectomes, confounds and traits jointly from the fitted model (Section 6).
+    def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
+        """Draw z from the prior, c from its copula, A and y given them (Section 6).
 
-        z comes from the prior, c from a Gaussian copula of the training confounds, A from the
-        Poisson law given both, y from the regression on the same z with its own noise.
+        A is Poisson, as in the model, if the training connectomes were weights too.
         """
-        self._check_fitted()
-        n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
-        rng = check_random_state(random_state)
         drawn = self.network_.draw(n_subjects, rng)
-        traits = self._shaped_traits(drawn.traits) if drawn.traits.shape[1] else None
-        return SyntheticCohort(edges_to_matrices(drawn.edges), drawn.confounds, traits)
+        edges = drawn.edges if self._whole else drawn.edges.astype(np.float64)
+        traits = drawn.traits if drawn.traits.shape[1] else None
+        return SyntheticCohort(edges_to_matrices(edges), drawn.confounds, traits)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""
-        GraphSettings.of(self)
+        GraphSettings.of(self, self._invariance_weight)
         check_random_state(self.random_state)
         choose_device(self.device)
 
@@ -228,43 +219,20 @@ class GraphVAE(Storable):
         if not hasattr(self, "network_"):
             raise NotFittedError(f"The fit of this {type(self).__name__} failed. Fit it again.")
 
-    def _decode(
-        self, connectomes: NDArray[Any], confounds: NDArray[np.float64] | None
-    ) -> NDArray[Any]:
+    def _decode(self, connectomes: NDArray[Any], confounds: Floats | None) -> NDArray[Any]:
         mean, _ = self.network_.posterior(matrices_to_edges(connectomes, check=False))
-        used = confounds if self.conditional else None
+        used = confounds if self._conditional else None
         return shaped_like(self.network_.rates(mean, used), connectomes)
 
     def _judge_unused(self, confounds: ArrayLike | None, n_subjects: int) -> None:
-        """Refuse confounds of other subjects or another kind even where they are not needed."""
+        """Validate confounds that are not used: they must belong to these subjects."""
         if confounds is not None and self.n_confounds_:
             self._new_confounds(confounds, n_subjects, allow_missing=True)
-
-    def _shaped_traits(self, traits: NDArray[np.float64]) -> NDArray[np.float64]:
-        return traits[:, 0] if self._one_trait else traits
-
-    def _warn_if_far(self, level: NDArray[np.float64]) -> None:
-        known, scales = self.network_.confound_distribution, self.network_.preparation.confounds
-        if known is None:
-            return
-        low, high = known.bounds
-        gap = np.maximum(low - level, level - high)
-        worst = int(np.argmax(gap / scales.scale))
-        if gap[worst] > 0:
-            warnings.warn(
-                f"reference={level[worst]:g} lies {gap[worst]:.3g} "
-                f"({gap[worst] / scales.scale[worst]:.2g} standard deviations) outside the "
-                f"training range {low[worst]:.3g} to {high[worst]:.3g} of confound "
-                f"{worst}: the model extrapolates. Pass reference=... to decode at a "
-                "level it has seen.",
-                StillomeWarning,
-                stacklevel=3,
-            )
 
     def _get_state(self) -> ModelState:
         values, arrays = self.network_.state()
         arrays |= {f"history.{name}": v.to_numpy() for name, v in self.history_.items()}
-        diagnostics = getattr(self, "diagnostics_", None)  # a fit that broke off has none
+        diagnostics = getattr(self, "diagnostics_", None)  # none if the fit failed
         if diagnostics is not None:
             arrays["diagnostics.kl_per_dimension"] = diagnostics.kl_per_dimension
         values |= {name: getattr(self, name) for name in _KEPT}
@@ -274,6 +242,7 @@ class GraphVAE(Storable):
 
     def _set_state(self, state: ModelState) -> None:
         self.network_ = TrainedNetwork.from_state(state)
+        self.confound_distribution_ = self.network_.confound_distribution
         history = below(state.arrays, "history.")
         columns = state.values["history_columns"]
         self.history_ = pd.DataFrame({name: history[name] for name in columns})

@@ -1,4 +1,4 @@
-"""The parameters of the graph VAE, judged once at the start of `fit`."""
+"""The parameters of the graph VAE, validated once at the start of `fit`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from stillome.methods.graph_vae.train import TrainingPlan
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """Sizes of the network and how it is trained, all of them usable."""
+    """Sizes of the network and its training, validated."""
 
     n_components: int
     hidden: tuple[int, ...]
@@ -24,8 +24,8 @@ class GraphSettings:
     plan: TrainingPlan
 
     @classmethod
-    def of(cls, model: Any) -> "GraphSettings":
-        """Judge the parameters of a `GraphVAE`.
+    def of(cls, model: Any, invariance_weight: float) -> "GraphSettings":
+        """Validate the parameters of a `GraphVAE`.
 
         Raises
         ------
@@ -39,7 +39,7 @@ class GraphSettings:
             learning_rate=_positive(model.learning_rate, "learning_rate"),
             batch_size=check_count(model.batch_size, "batch_size", minimum=2),
             max_epochs=check_count(model.max_epochs, "max_epochs", minimum=1),
-            invariance_weight=_number(model.invariance_weight, "invariance_weight"),
+            invariance_weight=_number(invariance_weight, "invariance_weight"),
             n_samples=check_count(model.n_samples, "n_samples", minimum=1),
             patience=None if patience is None else check_count(patience, "patience", minimum=1),
             tolerance=_number(model.tolerance, "tolerance"),
@@ -83,7 +83,8 @@ def _list(value: Sequence[int], name: str) -> Sequence[int]:
 def _number(value: float, name: str, *, below: float = np.inf) -> float:
     number = isinstance(value, int | float | np.integer | np.floating)
     if not number or isinstance(value, bool) or not 0 <= value < below:
-        raise InputError(f"{name}={value!r}; expected a number from 0 to below {below:g}.")
+        wanted = "of at least 0" if below == np.inf else f"from 0 to below {below:g}"
+        raise InputError(f"{name}={value!r}; expected a number {wanted}.")
     return float(value)
 
 

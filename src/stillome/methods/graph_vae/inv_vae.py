@@ -1,11 +1,12 @@
-"""inv-VAE exactly as the paper prints it: Section 3, Algorithm 1, Appendices A to E."""
+"""inv-VAE, the paper's graph variational auto-encoder: Section 3 and Appendices A to E."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from stillome.methods.graph_vae.estimator import GraphVAE
 
-# Table 1, Appendix E, and the learning rate of the paper's real data (Appendix E; its simulations
-# use 5e-6). The paper does not print λ; 1 weighs the bound as much as the likelihood.
+# Table 1 and Appendix E. Of the two learning rates of Appendix E, that of the real data: 2e-5 (its
+# simulations use 5e-6). The paper does not print λ; 1 gives the bound the weight of the likelihood.
 PUBLISHED: dict[str, Any] = {
     "n_components": 68,
     "hidden": (256,),
@@ -18,49 +19,51 @@ PUBLISHED: dict[str, Any] = {
     "learning_rate": 2e-5,
     "batch_size": 32,
     "max_epochs": 200,
+    "validation_fraction": 0.1,
     "patience": None,
     "gradient_clip": None,
 }
 
 
+@dataclass(eq=False, repr=False)
 class InvVAE(GraphVAE):
     """The paper's motion-invariant graph VAE, with the sizes and the training of its Appendix E.
 
     Counts are Poisson with log rate ξ + Σ_r α_r X_r X_r'; the latent positions X come from z and
     the confounds c through a graph convolution over the nearest regions. Training maximises
     (1+λ)·E_q[log p(A|z,c) + log p(y|z)] − KL(q(z|A)‖p(z)) − λ·KL(q(z|A)‖q(z)), and `adjust`
-    decodes everybody at one level of c. Read `diagnostics_` before any invariance figure: with
-    these defaults the latent is often nearly empty.
+    decodes all subjects at one level of c. Read `diagnostics_` before any invariance figure: with
+    these defaults the posterior often nearly collapses to the prior.
 
     Parameters
     ----------
     n_components : int, default=68
         K, the size of z; independent of the number of regions.
     hidden : tuple of int, default=(256,)
-        Hidden layers of the encoder, ReLU. Table 1 prints W₁ as 68×256; no 68-vector can stand
-        for a 68×68 matrix, so W₁ here reads the whole upper triangle (V(V-1)/2 × 256). It reads
-        it as log1p counts, standardised per edge on the training subjects: raw counts overflow.
+        Hidden layers of the encoder, ReLU. Table 1 prints W₁ as 68×256, which does not fit a
+        68×68 matrix as input; here W₁ is V(V-1)/2 × 256, for the upper triangle. Its input are
+        log1p counts, standardised per edge on the training subjects: raw counts overflow.
     n_dimensions : int, default=5
         R, dimensions of the network latent space.
     n_layers : int, default=2
         M, layers of the decoder, sigmoid each.
     n_neighbors : int or sequence of int, default=32
         k nearest regions in the graph convolution; one for each of the R dimensions if several.
-    invariance_weight : float, default=1.0
-        λ, the weight of the mutual-information bound. The paper names no value.
+    invariance_weight : float of at least 0, default=1.0
+        λ, the weight of the mutual-information bound. The paper prints no value.
     conditional : bool, default=True
         Whether the decoder sees the confounds. Without them and with λ = 0 this is GATE.
     n_samples : int, default=1
         L, Monte-Carlo samples of z for each subject and step.
     learning_rate : float, default=2e-5
-        Of Adam; the paper's for data, 5e-6 for its simulation. In 200 epochs of 1,000 subjects
-        no weight can move by more than about 0.1, which is far from converged; 1e-3 with
-        ``patience=20`` converges.
+        Of Adam. Appendix E: 2e-5 for the real data, 5e-6 for the simulations. In 200 epochs of
+        1,000 subjects no weight can then change by more than about 0.1, which is far from
+        convergence; 1e-3 with ``patience=20`` converges.
     batch_size : int, default=32
         Batches are made as equal as possible, none larger than this.
     max_epochs : int, default=200
     validation_fraction : float, default=0.1
-        Share of the subjects that decide which epoch's weights are kept; 0 for none.
+        Share of the subjects that select the epoch whose weights are kept; 0 for none.
     patience : int, optional
         Stop after so many epochs without an improvement by `tolerance`; None trains all epochs,
         as the paper does.
@@ -74,12 +77,12 @@ class InvVAE(GraphVAE):
     random_state : int, Generator or None, default=0
         The same seed gives the same bits; torch's own generator is not touched.
     device : str, default="auto"
-        Where to train; answers are computed on the CPU.
+        Where to train; results are computed on the CPU.
     checkpoint_dir : path-like, optional
-        Where every epoch leaves a checkpoint. The same fit, started again, goes on from there
+        Folder for a checkpoint after every epoch. The same fit, started again, continues from it
         and ends with the same bits; another fit gets another file.
     callback : callable, optional
-        Told an `EpochRecord` after every epoch.
+        Called with an `EpochRecord` after every epoch.
 
     Attributes
     ----------
@@ -112,14 +115,29 @@ class InvVAE(GraphVAE):
     (60, 15)
     """
 
+    _: KW_ONLY
+    invariance_weight: float = 1.0
+    conditional: bool = True
+
+    @property
+    def _conditional(self) -> bool:
+        return self.conditional
+
+    @property
+    def _invariance_weight(self) -> float:
+        return self.invariance_weight
+
     @classmethod
     def as_published(cls, **overrides: Any) -> Self:
         """Return this class with the paper's settings (Table 1, Appendix E), unfitted.
 
+        Appendix E has two learning rates: 2e-5 for the real data, which is used here, and 5e-6
+        for the simulations (``as_published(learning_rate=5e-6)``).
+
         Parameters
         ----------
         **overrides
-            Parameters to set otherwise.
+            Parameters with another value.
 
         Examples
         --------

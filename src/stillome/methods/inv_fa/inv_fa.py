@@ -1,11 +1,12 @@
-"""InvFA: latents without motion, and connectomes as the same person's scan without motion."""
+"""InvFA: motion-invariant factor analysis of connectomes."""
 
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices, shaped_like
 from stillome.cohort.validation import (
     check_count,
@@ -13,6 +14,7 @@ from stillome.cohort.validation import (
     check_random_state,
 )
 from stillome.exceptions import InputError, NotFittedError
+from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adjusting import (
     AdjustedConnectomes,
@@ -20,12 +22,6 @@ from stillome.methods.inv_fa.adjusting import (
     log_likelihood,
     replay,
 )
-from stillome.methods.inv_fa.cautions import (
-    warn_if_far,
-    warn_if_not_separable,
-    warn_if_unlike_training,
-)
-from stillome.methods.inv_fa.frontier import COLUMNS, invariance_frontier, smallest_passing
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.parts import InvariantModel, from_arrays, to_arrays
 from stillome.methods.inv_fa.people import People
@@ -36,6 +32,7 @@ from stillome.methods.inv_fa.training_subjects import (
     check_weight,
     known_subjects,
 )
+from stillome.methods.linear.component_arrays import prefixed, under
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
@@ -50,39 +47,37 @@ _KEPT = (
 
 
 class InvFA(Storable):
-    """Motion-invariant auto-encoding of connectomes, beyond the paper.
+    """Motion-invariant factor analysis with counterfactual connectomes.
 
-    Motion's effect on every edge is fitted first, by negative binomial likelihood, and pooled over
-    edges. What it does not explain is encoded as z, the person. Both together say what this person
-    would show at any motion, and `adjust` replays the person's own residual at the reference. The
-    paper's model, encoder and decoder trained together, is `InvVAE.as_published()`.
+    The effect of motion on every edge is fitted first, by negative binomial regression with
+    effects pooled over edges. Factor analysis of the residuals gives z, the person, in closed
+    form. Both together predict the connectome of this person at any motion. `adjust` returns the
+    counterfactual: it maps the quantile of every observed count to the distribution at the
+    reference. The paper's graph variational auto-encoder is `InvVAE`.
 
     Parameters
     ----------
     n_components : int, default=68
-        Largest number of latent units; units that would only hold noise stay empty.
-    invariance_weight : float between 0 and 1, or "auto", default=1.0
-        Share of the dependence between z and motion that is taken out after the main effect of
-        motion has been. "auto" finds the smallest share whose held-out certificate passes, and
-        keeps what it saw in `frontier_`.
+        Largest number of factors; factors that would only hold noise stay empty.
+    invariance_weight : float between 0 and 1, default=1.0
+        Share of the remaining dependence between z and motion that is removed.
+        `choose_invariance_weight` finds the smallest share whose certificate passes.
     lengths : array-like of shape (V, V), optional
-        Mean fibre lengths in mm; they help edges to learn from each other.
+        Mean fibre lengths in mm; a covariate of the pooled motion effects.
     random_state : int, Generator or None, default=0
-        For the draws that `adjust` makes inside the step of each count.
+        For the randomised quantiles of counts in `adjust`.
 
     Attributes
     ----------
     model_ : InvariantModel
-        Everything learned about connectomes.
+        The fitted parts of the model.
     diagnostics_ : LatentDiagnostics
         KL per unit in nats, and active units.
-    frontier_ : pandas.DataFrame or None
-        With ``invariance_weight="auto"``: leakage, log-likelihood and trait prediction of
-        held-out subjects for each weight.
     invariance_weight_ : float
         The share that was used.
     people_ : People
-        How z, the confounds and the traits are spread.
+        The distribution of z, the confounds and the traits.
+    confound_distribution_ : ConfoundDistribution
     n_regions_, n_confounds_, n_features_in_ : int
 
     References
@@ -105,7 +100,7 @@ class InvFA(Storable):
         self,
         n_components: int = 68,
         *,
-        invariance_weight: float | Literal["auto"] = 1.0,
+        invariance_weight: float = 1.0,
         lengths: ArrayLike | None = None,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
@@ -122,7 +117,7 @@ class InvFA(Storable):
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
     ) -> Self:
-        """Learn motion's effect, the person's part and, if given, the traits.
+        """Fit the motion effect, the factors and, if given, the traits.
 
         Parameters
         ----------
@@ -131,30 +126,61 @@ class InvFA(Storable):
         y : array-like of shape (n,) or (n, T), optional
             Traits; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion and whatever else should go. Subjects with NaN do not enter the fit.
+            Motion and other variables to remove. Subjects with NaN do not enter the fit.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
-            Biology that goes with motion (age, sex, diagnosis) and must not be removed with it.
+            Variables that are correlated with motion (age, sex, diagnosis) and must not be
+            removed with it.
         """
-        weight, seed = check_weight(self.invariance_weight), check_seed(self.random_state)
-        data = self._training_data(X, y, confounds, allow_missing=True, min_subjects=MIN_SUBJECTS)
-        known = known_subjects(data, covariates_to_keep)
-        if known.covariates is not None:
-            warn_if_not_separable(known.covariates, known.motion)
-        model = self._fit_model(known)
-        frontier = None
-        if weight == "auto":
-            frontier = invariance_frontier(self._fit_model, known, seed)
-            weight = smallest_passing(frontier)
-        self.frontier_: pd.DataFrame | None = frontier
+        weight = check_weight(self.invariance_weight)
+        check_random_state(self.random_state)
+        data = self._training_data(
+            X, y, confounds, covariates_to_keep, allow_missing=True, min_subjects=MIN_SUBJECTS
+        )
+        known = known_subjects(data)
+        self._full_model = self._fit_model(known)
+        self._use_weight(weight, known)
+        warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
+        self.training_hash_ = training_hash(data.edges)
+        return self
+
+    def with_invariance_weight(
+        self,
+        weight: float,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike,
+    ) -> Self:
+        """Return a fitted copy with another `invariance_weight`; no effect is fitted again.
+
+        Parameters
+        ----------
+        weight : float between 0 and 1
+        X, y, confounds
+            The subjects that this model was fitted to.
+
+        Raises
+        ------
+        InputError
+            If `X` are other subjects.
+        """
+        self._check_fitted()
+        copied = copy(self).set_params(invariance_weight=check_weight(weight))
+        data = copied._training_data(X, y, confounds, allow_missing=True)
+        if training_hash(data.edges) != self.training_hash_:
+            raise InputError("X: not the connectomes that this InvFA was fitted to. Pass those.")
+        copied._use_weight(copied.invariance_weight, known_subjects(data))
+        return copied
+
+    def _use_weight(self, weight: float, known: KnownSubjects) -> None:
+        """Set what depends on the weight: the encoder, and the distribution of z and traits."""
         self.invariance_weight_ = weight
-        self.model_ = model.weighted(weight)
+        self.model_ = self._full_model.weighted(weight)
         latent, _ = self.model_.encode(known.edges, known.motion)
         log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
         self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
-        warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         self.people_ = People.fit(latent, known.motion, known.traits)
-        self.training_hash_ = training_hash(data.edges)
-        return self
+        self.confound_distribution_ = self.people_.confounds
 
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
@@ -181,13 +207,11 @@ class InvFA(Storable):
         return latent, np.broadcast_to(self.model_.encoder.posterior_sd, latent.shape).copy()
 
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
-        """Read motion from connectomes, and say how sure that is (users' units)."""
+        """Infer motion from connectomes, with its uncertainty, in the users' units."""
         return self.model_.inference.infer(self.model_.counts(self._new_edges(X)))
 
-    def reconstruct(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Return the expected connectomes at the motion that was."""
+    def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
+        """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
         connectomes = self._new_connectomes(X)
         edges = self._new_edges(X)
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
@@ -212,14 +236,15 @@ class InvFA(Storable):
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
             Counts stay whole numbers; weights stay weights. Nothing becomes negative.
         confounds : array-like of shape (n,) or (n, C), optional
-            Inferred where missing. A subject at the reference comes back unchanged.
+            Inferred where missing. A subject at the reference is returned unchanged.
         reference : float or array-like of shape (C,), default 0
             In the users' units.
         method : {"counterfactual", "decode"}, default="counterfactual"
-            "counterfactual" replays the person's own residual; "decode" gives the paper's
-            A* = decode(z, reference), which keeps only what z holds of the person.
+            "counterfactual" keeps the quantile of every observed count; "decode" returns the
+            paper's A*, the expected connectome at the reference given z, which keeps of a person
+            only what z represents.
         n_draws : int, optional
-            Several imputations: the answer gets a first axis of this length.
+            Number of imputations: the result gets a first axis of this length.
         interval : float, optional
             Also return bounds that hold with this probability, e.g. 0.9 (counts only).
         random_state : int or Generator, optional
@@ -231,8 +256,6 @@ class InvFA(Storable):
         """
         connectomes, edges = self._new_connectomes(X), self._new_edges(X)
         level, motion = self._reference(reference), self._motion(confounds, len(edges))
-        low, high = self.people_.confounds.bounds
-        warn_if_far(level, low, high, self.model_.basis.scales)
         if method not in ("counterfactual", "decode"):
             raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
         latent, motion = self.model_.encode(edges, motion)
@@ -258,13 +281,12 @@ class InvFA(Storable):
             answer, shaped_like(lower, connectomes), shaped_like(upper, connectomes)
         )
 
-    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
         latent = self.transform(X, confounds=confounds)
         if self.people_.traits is None:
             raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
-        predicted = self.people_.traits.predict(latent)
-        return predicted[:, 0] if self._one_trait else predicted
+        return self._shaped_traits(self.people_.traits.predict(latent))
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
@@ -275,17 +297,8 @@ class InvFA(Storable):
         edges = self._new_edges(X)
         return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
 
-    def sample(
-        self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
-    ) -> SyntheticCohort:
-        """Draw connectomes, confounds and traits jointly from the fitted model (Section 6)."""
-        self._check_fitted()
-        rng = check_random_state(random_state)
-        n = check_count(n_subjects, "n_subjects", minimum=1)
-        drawn = self.people_.draw(self.model_, n, rng)
-        if drawn.traits is None or not self._one_trait:
-            return drawn
-        return drawn._replace(traits=drawn.traits[:, 0])
+    def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
+        return self.people_.draw(self.model_, n_subjects, rng)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""
@@ -307,7 +320,7 @@ class InvFA(Storable):
             covariates=known.covariates,
         )
 
-    def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
+    def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
         if confounds is None:
             return np.full((n_subjects, self.n_confounds_), np.nan)
         motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
@@ -316,11 +329,10 @@ class InvFA(Storable):
         return motion
 
     def _get_state(self) -> ModelState:
-        arrays = {f"model.{name}": value for name, value in to_arrays(self.model_).items()}
-        arrays |= {f"people.{name}": value for name, value in self.people_.to_arrays().items()}
-        arrays |= {"kl": self.diagnostics_.kl_per_dimension}
-        if self.frontier_ is not None:
-            arrays |= {f"frontier.{name}": c.to_numpy() for name, c in self.frontier_.items()}
+        # Of the model before weighting, so that a loaded one can be weighted anew as well.
+        arrays = prefixed("model.", to_arrays(self._full_model))
+        arrays |= prefixed("people.", self.people_.to_arrays())
+        arrays["kl"] = self.diagnostics_.kl_per_dimension
         values = {name: getattr(self, name) for name in _KEPT}
         values |= {"active_units": self.diagnostics_.active_units}
         return ModelState(values, arrays)
@@ -328,13 +340,9 @@ class InvFA(Storable):
     def _set_state(self, state: ModelState) -> None:
         for name in _KEPT:
             setattr(self, name, state.values[name])
-        self.model_ = from_arrays(_under("model.", state.arrays))
-        self.people_ = People.from_arrays(_under("people.", state.arrays))
+        self._full_model = from_arrays(under("model.", state.arrays))
+        self.model_ = self._full_model.weighted(self.invariance_weight_)
+        self.people_ = People.from_arrays(under("people.", state.arrays))
+        self.confound_distribution_ = self.people_.confounds
         active_units = int(state.values["active_units"])
         self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
-        frontier = _under("frontier.", state.arrays)
-        self.frontier_ = pd.DataFrame(frontier, columns=list(COLUMNS)) if frontier else None
-
-
-def _under(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(prefix): v for name, v in arrays.items() if name.startswith(prefix)}

@@ -1,15 +1,15 @@
-"""ComBat with motion quantiles as batches."""
+"""ComBat with sites, or quantiles of motion, as batches."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
+from stillome.arrays import Floats
 from stillome.cohort.validation import check_count
-from stillome.exceptions import FitError, InputError
+from stillome.exceptions import FitError, require_extra
+from stillome.methods.linear.batches import ConfoundBatches
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -19,7 +19,6 @@ from stillome.methods.linear.component_arrays import (
 )
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
 
-SMALLEST_BATCH = 10
 # What a fitted `combatlearn` model with continuous covariates only is made of.
 _COMBAT_ARRAYS = (
     "batch_levels",
@@ -31,72 +30,32 @@ _COMBAT_ARRAYS = (
 )
 
 
-class MotionQuantiles:
-    """Subjects sorted into batches by how much they moved.
-
-    Motion is continuous and ComBat knows batches only, so the training subjects are cut at
-    quantiles of motion. With several confounds, the first principal component of their
-    standardised values is cut. New subjects go into the batch their motion falls in; those beyond
-    the training range go into the nearest, which is the first or the last.
-
-    Attributes
-    ----------
-    cutoffs : array of shape (n_batches - 1,)
-        In the units of the confound if there is one, else of the component.
-    """
-
-    def __init__(self, confounds: NDArray[np.float64], n_batches: int) -> None:
-        self.center, self.weights = np.zeros(confounds.shape[1]), np.ones(confounds.shape[1])
-        if confounds.shape[1] > 1:
-            spread = confounds.std(axis=0)
-            self.center = confounds.mean(axis=0)
-            direction = PCA(1, svd_solver="full").fit((confounds - self.center) / spread)
-            self.weights = direction.components_[0] / spread
-        motion = self.motion(confounds)
-        cutoffs = np.quantile(motion, np.arange(1, n_batches) / n_batches)
-        # Tied motion (many subjects at one value) would give empty batches.
-        self.cutoffs = np.unique(cutoffs[(cutoffs > motion.min()) & (cutoffs <= motion.max())])
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Self:
-        """Rebuild from ``center``, ``weights`` and ``cutoffs``."""
-        quantiles = cls.__new__(cls)
-        quantiles.center, quantiles.weights = arrays["center"], arrays["weights"]
-        quantiles.cutoffs = arrays["cutoffs"]
-        return quantiles
-
-    def motion(self, confounds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one number per subject, shape (n,)."""
-        return (confounds - self.center) @ self.weights
-
-    def batches(self, confounds: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return each subject's batch, 0 … len(cutoffs)."""
-        return np.searchsorted(self.cutoffs, self.motion(confounds), side="right")
-
-
 class ComBat(ComponentMethod):
-    """Empirical-Bayes harmonisation of log1p edges across motion quantiles, by `combatlearn`.
+    """Empirical-Bayes harmonisation of log1p edges across batches, by `combatlearn`.
 
-    Mean and variance of every edge are brought to the same values in every batch; the
-    representation is the first principal components of that. `adjust` brings each subject to the
-    batch in which the reference motion falls. Motion inside a batch stays.
+    A confound with few values (site, scanner) defines batches; motion is cut at its quantiles
+    (see `ConfoundBatches`). Mean and variance of every edge are brought to the same values in
+    every batch; the representation is the first principal components of the harmonised edges.
+    `adjust` brings each subject to the batch of the reference. Motion within a batch stays.
+
+    Covariates to keep are regressors of the model beside the batches. Those of new subjects are
+    not needed: their effect stays in the data, rescaled with the variance of the batch.
 
     Parameters
     ----------
     n_components : int, default=68
         At most; never more than the training subjects allow.
     n_batches : int, default=10
-        Number of motion quantiles; fewer where a batch would have under 10 subjects, but at
-        least 2. `quantiles_.cutoffs` says what was used.
-    kept_columns : sequence of int, default=()
-        Columns of `confounds` that are not motion but must be kept although they go along with
-        it (age, sex as 0/1): they are modelled beside the batches and left in the data.
+        Largest number of motion quantiles, within each site if there are sites; fewer where a
+        batch would have under 10 subjects. `batches_` has those that were used.
 
     Attributes
     ----------
-    quantiles_ : MotionQuantiles
+    batches_ : ConfoundBatches
     varies_ : array of shape (E,), bool
         Edges that differ between training subjects; the others pass unchanged.
+    covariate_means_ : array of shape (Q,)
+        Means of the covariates to keep; empty without.
     model_ : combatlearn.core.ComBatModel
     pca_ : sklearn.decomposition.PCA
 
@@ -110,20 +69,13 @@ class ComBat(ComponentMethod):
     >>> motion = rng.exponential(size=60)
     >>> X = rng.poisson(20 * np.exp(-0.3 * motion)[:, None], size=(60, 15))
     >>> model = ComBat(n_components=4, n_batches=3).fit(X, confounds=motion)
-    >>> model.adjust(X, confounds=motion).shape, len(model.quantiles_.cutoffs)
-    ((60, 15), 2)
+    >>> model.adjust(X, confounds=motion).shape, model.batches_.cutoffs.shape
+    ((60, 15), (1, 2))
     """
 
-    def __init__(
-        self,
-        n_components: int = 68,
-        *,
-        n_batches: int = 10,
-        kept_columns: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, n_components: int = 68, *, n_batches: int = 10) -> None:
         self.n_components = n_components
         self.n_batches = n_batches
-        self.kept_columns = kept_columns
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""
@@ -131,73 +83,68 @@ class ComBat(ComponentMethod):
         check_count(self.n_batches, "n_batches", minimum=2)
 
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         model_type = _combat_model()
-        motion, kept = self._split(confounds)
         n_batches = check_count(self.n_batches, "n_batches", minimum=2)
-        possible = max(2, len(log_edges) // SMALLEST_BATCH)
-        self.quantiles_ = MotionQuantiles(motion, min(n_batches, possible))
-        batches = self.quantiles_.batches(motion)
-        if len(self.quantiles_.cutoffs) == 0 or np.bincount(batches).min() < 2:
-            raise FitError(
-                f"ComBat: {len(log_edges)} subjects do not fill two or more motion batches with "
-                "at least two each. Give more subjects or lower n_batches."
-            )
+        self.batches_ = ConfoundBatches.fit(confounds, n_batches)
         self.varies_ = np.ptp(log_edges, axis=0) > 0
         if not self.varies_.any():
             raise FitError("ComBat: every edge is the same in all subjects; nothing to harmonise.")
         self.model_ = model_type(method="fortin").fit(
-            log_edges[:, self.varies_], batch=batches, continuous_covariates=kept
+            log_edges[:, self.varies_],
+            batch=self.batches_.of(confounds),
+            continuous_covariates=covariates,
         )
-        harmonised = self._harmonised(log_edges, batches, kept)
+        none = np.zeros(0)
+        self.covariate_means_ = none if covariates is None else covariates.mean(axis=0)
+        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
         n_components = self._n_components_for(*log_edges.shape)
         self.pca_ = principal_components(harmonised, n_components)
         return np.asarray(self.pca_.transform(harmonised))
 
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        motion, kept = self._split(confounds)
-        harmonised = self._harmonised(log_edges, self.quantiles_.batches(motion), kept)
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
+        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
         return np.asarray(self.pca_.transform(harmonised))
 
-    def _adjusted_log(
-        self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        motion, kept = self._split(confounds)
-        harmonised = self._harmonised(log_edges, self.quantiles_.batches(motion), kept)
-        target = self.quantiles_.batches(self._split(reference[None])[0])
-        there = np.repeat(target, len(log_edges))
-        # ComBat maps each edge of a batch linearly to the common scale; two points give the
-        # line of the reference batch, whose inverse leads from the common scale to that batch.
-        offset = self._harmonised(np.zeros_like(log_edges), there, kept)
-        slope = self._harmonised(np.ones_like(log_edges), there, kept) - offset
-        return (harmonised - offset) / slope
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        harmonised = np.asarray(self.pca_.inverse_transform(scores))
+        return self._in_batches(harmonised, self.batches_.of(confounds))
 
-    def _harmonised(
-        self,
-        log_edges: NDArray[np.float64],
-        batches: NDArray[np.intp],
-        kept: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64]:
+    def _adjusted_log(self, log_edges: Floats, confounds: Floats, reference: Floats) -> Floats:
+        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
+        there = np.repeat(self.batches_.of(reference[None]), len(log_edges))
+        return self._in_batches(harmonised, there)
+
+    def _harmonised(self, log_edges: Floats, batches: NDArray[np.intp]) -> Floats:
+        """Map log edges (n, E) of these batches (n,) to the scale that all batches share."""
+        kept = None
+        if len(self.covariate_means_):
+            kept = np.tile(self.covariate_means_, (len(log_edges), 1))
         harmonised = log_edges.copy()
         harmonised[:, self.varies_] = self.model_.transform(
             log_edges[:, self.varies_], batch=batches, continuous_covariates=kept
         ).to_numpy()
         return harmonised
 
+    def _in_batches(self, harmonised: Floats, batches: NDArray[np.intp]) -> Floats:
+        """Map from the common scale to the scales of these batches (n,): invert `_harmonised`."""
+        # ComBat maps each edge of a batch linearly to the common scale; two points give the line.
+        own, found = np.unique(batches, return_inverse=True)
+        shape = (len(own), harmonised.shape[1])
+        offset = self._harmonised(np.zeros(shape), own)
+        slope = self._harmonised(np.ones(shape), own) - offset
+        return (harmonised - offset[found]) / slope[found]
+
     def _map_arrays(self) -> Arrays:
-        arrays = prefixed("quantiles.", vars(self.quantiles_)) | {"varies": self.varies_}
+        arrays = prefixed("batches.", vars(self.batches_))
+        arrays |= {"varies": self.varies_, "covariate_means": self.covariate_means_}
         arrays |= {name: np.asarray(getattr(self.model_, f"_{name}")) for name in _COMBAT_ARRAYS}
         return arrays | prefixed("pca.", pca_to_arrays(self.pca_))
 
     def _set_map(self, arrays: Arrays) -> None:
-        self.quantiles_ = MotionQuantiles.from_arrays(under("quantiles.", arrays))
-        self.varies_ = arrays["varies"]
+        self.batches_ = ConfoundBatches(**under("batches.", arrays))
+        self.varies_, self.covariate_means_ = arrays["varies"], arrays["covariate_means"]
         self.pca_ = pca_from_arrays(under("pca.", arrays))
         self.model_ = _combat_model()(method="fortin")
         for name in _COMBAT_ARRAYS:
@@ -208,30 +155,9 @@ class ComBat(ComponentMethod):
         self.model_._batch_levels = pd.Index(arrays["batch_levels"])
         self.model_._nonbatch_columns = list(range(len(arrays["beta_hat_nonbatch"])))
 
-    def _split(
-        self, confounds: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Tell motion from the columns that are kept."""
-        n_columns = confounds.shape[1]
-        named = isinstance(self.kept_columns, Sequence | np.ndarray)
-        columns = list(self.kept_columns) if named else [self.kept_columns]
-        if not columns:
-            return confounds, None
-        known = named and all(c in range(n_columns) for c in columns)
-        if not known or len(set(columns)) >= n_columns:
-            raise InputError(
-                f"kept_columns={self.kept_columns!r}; expected some but not all of the "
-                f"{n_columns} columns of confounds, counted from 0."
-            )
-        return np.delete(confounds, columns, axis=1), confounds[:, columns]
-
 
 def _combat_model() -> Any:
-    try:
-        from combatlearn.core import ComBatModel
-    except ModuleNotFoundError as error:
-        raise FitError(
-            "ComBat needs the package combatlearn, which is not installed. "
-            "Install it with: pip install 'stillome[combat]'"
-        ) from error
+    require_extra("combatlearn", "combat", "combat")
+    from combatlearn.core import ComBatModel
+
     return ComBatModel

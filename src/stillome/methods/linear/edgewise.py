@@ -1,8 +1,9 @@
-"""Motion regressed from every edge, which is what most papers do."""
+"""Edge-wise regression of the confounds, the usual practice in the field."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
+from stillome.cohort.residuals import LeastSquares, least_squares
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -10,16 +11,15 @@ from stillome.methods.linear.component_arrays import (
     prefixed,
     under,
 )
-from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
 
 
 class EdgewiseRegression(ComponentMethod):
     """Each log1p edge regressed on the confounds; the residual is kept.
 
-    The representation is the first principal components of the residuals. Beware of what the
-    habit does to zeros: a count of zero becomes an exact function of motion after adjustment,
-    which a non-linear probe reads with ease (see `leakage_certificate`).
+    The representation is the first principal components of the residuals. After adjustment, a
+    count of zero is an exact function of motion, from which a non-linear probe can predict motion
+    (see `leakage_certificate`).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class EdgewiseRegression(ComponentMethod):
 
     Attributes
     ----------
-    motion_effect_ : ConfoundRegression
+    motion_effect_ : LeastSquares
         Every log1p edge regressed on the confounds.
     pca_ : sklearn.decomposition.PCA
     n_components_ : int
@@ -48,26 +48,27 @@ class EdgewiseRegression(ComponentMethod):
         self.n_components = n_components
 
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         n_components = self._n_components_for(*log_edges.shape, n_removed=confounds.shape[1])
-        self.motion_effect_ = ConfoundRegression.fit(confounds, log_edges)
+        self.motion_effect_ = least_squares(log_edges, confounds, covariates)
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         self.pca_ = principal_components(residuals, n_components)
         return np.asarray(self.pca_.transform(residuals))
 
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         return np.asarray(self.pca_.transform(residuals))
 
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        return self.motion_effect_.predict(confounds) + self.pca_.inverse_transform(scores)
+
     def _adjusted_log(
         self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        log_edges: Floats,
+        confounds: Floats,
+        reference: Floats,
+    ) -> Floats:
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         return residuals + self.motion_effect_.predict(reference[None])
 
@@ -76,5 +77,5 @@ class EdgewiseRegression(ComponentMethod):
         return effect | prefixed("pca.", pca_to_arrays(self.pca_))
 
     def _set_map(self, arrays: Arrays) -> None:
-        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.motion_effect_ = LeastSquares(**under("motion_effect.", arrays))
         self.pca_ = pca_from_arrays(under("pca.", arrays))

@@ -1,4 +1,4 @@
-"""What the linear competitors share: log edges in, a few components and a ridge regression out."""
+"""The common part of the linear methods: components of log edges, and a ridge regression."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 
-from stillome.cohort.edges import matrices_to_edges, shaped_like
+from stillome.arrays import Floats
+from stillome.cohort.edges import edges_to_matrices, matrices_to_edges, shaped_like
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, NotFittedError
+from stillome.methods.confound_distribution import ConfoundDistribution
+from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
+from stillome.methods.linear.score_distribution import ScoreDistribution
 from stillome.methods.storage import ModelState, Storable, training_hash
+from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.trait_regression import TraitRegression
 
 _KEPT = (
@@ -20,12 +25,13 @@ _KEPT = (
     "n_confounds_",
     "n_components_",
     "_one_trait",
+    "_whole",
     "training_hash_",
 )
 
 
-def principal_components(values: NDArray[np.float64], n_components: int) -> PCA:
-    """Fit exact principal components, whichever way is shorter for the shape of `values`.
+def principal_components(values: Floats, n_components: int) -> PCA:
+    """Fit exact principal components, by the faster solver for the shape of `values`.
 
     Examples
     --------
@@ -44,37 +50,55 @@ def principal_components(values: NDArray[np.float64], n_components: int) -> PCA:
 class ComponentMethod(Storable):
     """A method on log1p edges whose representation is a linear map of them.
 
-    Subclasses say how the map is learned (`_fit_components`), applied (`_scores`), undone at
-    another motion (`_adjusted_log`) and kept (`_map_arrays`, `_set_map`); the shape of the input,
-    counts against logs, and the traits are looked after here.
+    Subclasses implement how the map is learned (`_fit_components`), applied (`_scores`), inverted
+    (`_expected_log`), changed to other confounds (`_adjusted_log`) and stored (`_map_arrays`,
+    `_set_map`). The shape of the input, the log scale, traits and sampling are implemented here.
     """
 
     n_components: int
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike | None = None,
+        covariates_to_keep: ArrayLike | None = None,
     ) -> Self:
-        """Learn components, and the traits' regression on them, from training subjects.
+        """Learn components, and the regression of the traits on them, from training subjects.
 
         Parameters
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-            Fibre counts.
+            Fibre counts, or weights ≥ 0.
         y : array-like of shape (n,) or (n, T), optional
             Traits; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion, in the user's units.
+            Motion and other variables to remove, in the users' units.
+        covariates_to_keep : array-like of shape (n,) or (n, Q), optional
+            Variables that are correlated with the confounds and must not be removed with them.
+            The effect of the confounds is estimated beside theirs. Of new subjects they are not
+            needed.
         """
-        data = self._training_data(X, y, confounds)
+        data = self._training_data(X, y, confounds, covariates_to_keep)
         assert data.confounds is not None  # `_training_data` insists on them
         check_count(self.n_components, "n_components", minimum=1)
-        scores = self._fit_components(np.log1p(data.edges), data.confounds)
+        log_edges = np.log1p(data.edges)
+        scores = self._fit_components(log_edges, data.confounds, data.covariates)
         self.n_components_ = scores.shape[1]
-        self._fit_traits(scores, data.confounds, data.traits)
+        self.trait_regression_ = (
+            None if data.traits is None else self._fit_traits(scores, data, data.traits)
+        )
+        self.confound_distribution_ = ConfoundDistribution.fit(data.confounds)
+        expected = self._expected_log(scores, data.confounds)
+        self.score_distribution_ = ScoreDistribution.fit(
+            scores, data.confounds, log_edges, expected
+        )
+        self._whole = data.whole
         self.training_hash_ = training_hash(data.edges)
         return self
 
-    def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the component scores, shape (n, n_components_), with nothing refitted."""
         edges = self._new_edges(X)
         return self._scores(np.log1p(edges), self._new_confounds(confounds, len(edges)))
@@ -86,14 +110,14 @@ class ComponentMethod(Storable):
         confounds: ArrayLike | None = None,
         reference: ArrayLike | None = None,
     ) -> NDArray[Any]:
-        """Return fibre counts (float, ≥ 0) at the reference motion, in the shape of `X`.
+        """Return edges (float, ≥ 0) at the reference confounds, in the shape of `X`.
 
         Parameters
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
         confounds : array-like of shape (n,) or (n, C)
         reference : float or array-like of shape (C,), default=0
-            The motion to adjust to, in the units of `confounds`.
+            The confounds to adjust to, in their own units.
         """
         connectomes = self._new_connectomes(X)
         known = self._new_confounds(confounds, len(connectomes))
@@ -101,34 +125,50 @@ class ComponentMethod(Storable):
         adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
         return shaped_like(np.expm1(np.maximum(adjusted, 0.0)), connectomes)
 
-    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions, shape (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X)
         known = self._new_confounds(confounds, len(edges))
         self._check_has_traits()
-        predicted = self._predict_traits(self._scores(np.log1p(edges), known), known)
-        return predicted[:, 0] if self._one_trait else predicted
+        assert self.trait_regression_ is not None
+        features = self._trait_features(self._scores(np.log1p(edges), known), known)
+        return self._shaped_traits(self.trait_regression_.predict(features))
+
+    def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
+        """Draw confounds, scores given them, edges given both, and traits."""
+        assert self.confound_distribution_ is not None
+        confounds = self.confound_distribution_.draw(n_subjects, rng)
+        scores = self.score_distribution_.draw_scores(confounds, rng)
+        expected = self._expected_log(scores, confounds)
+        weights = self.score_distribution_.draw_edges(expected, rng)
+        edges = np.rint(weights).astype(np.int64) if self._whole else weights
+        traits = None
+        if self.trait_regression_ is not None:
+            traits = self.trait_regression_.draw(self._trait_features(scores, confounds), rng)
+        return SyntheticCohort(edges_to_matrices(edges), confounds, traits)
 
     @abstractmethod
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         """Learn the map and return the training subjects' scores."""
 
     @abstractmethod
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
         """Apply the map, shape (n, n_components_)."""
+
+    @abstractmethod
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        """Return the log1p edges (n, E) that these scores and confounds represent."""
 
     @abstractmethod
     def _adjusted_log(
         self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return log1p edges (n, E) at the reference; negative ones become zero counts."""
+        log_edges: Floats,
+        confounds: Floats,
+        reference: Floats,
+    ) -> Floats:
+        """Return log1p edges (n, E) at the reference; negative ones become 0."""
 
     @abstractmethod
     def _map_arrays(self) -> Arrays:
@@ -138,19 +178,12 @@ class ComponentMethod(Storable):
     def _set_map(self, arrays: Arrays) -> None:
         """Take over what `_map_arrays` returned."""
 
-    def _fit_traits(
-        self,
-        scores: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        traits: NDArray[np.float64] | None,
-    ) -> None:
-        self.trait_regression_ = None if traits is None else TraitRegression.fit(scores, traits)
+    def _fit_traits(self, scores: Floats, data: TrainingData, traits: Floats) -> TraitRegression:
+        return TraitRegression.fit(scores, traits)
 
-    def _predict_traits(
-        self, scores: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        assert self.trait_regression_ is not None  # `_check_has_traits` came first
-        return self.trait_regression_.predict(scores)
+    def _trait_features(self, scores: Floats, confounds: Floats) -> Floats:
+        """Return the regressors of the traits, (n, K) or more."""
+        return scores
 
     def _check_has_traits(self) -> None:
         if self.trait_regression_ is None:
@@ -160,7 +193,10 @@ class ComponentMethod(Storable):
             )
 
     def _get_state(self) -> ModelState:
+        assert self.confound_distribution_ is not None
         arrays = prefixed("map.", self._map_arrays())
+        arrays |= prefixed("confounds.", self.confound_distribution_._asdict())
+        arrays |= prefixed("scores.", vars(self.score_distribution_))
         if self.trait_regression_ is not None:
             arrays |= prefixed("traits.", vars(self.trait_regression_))
         return ModelState({name: getattr(self, name) for name in _KEPT}, arrays)
@@ -169,11 +205,13 @@ class ComponentMethod(Storable):
         for name in _KEPT:
             setattr(self, name, state.values[name])
         self._set_map(under("map.", state.arrays))
+        self.confound_distribution_ = ConfoundDistribution(**under("confounds.", state.arrays))
+        self.score_distribution_ = ScoreDistribution(**under("scores.", state.arrays))
         traits = under("traits.", state.arrays)
         self.trait_regression_ = TraitRegression(**traits) if traits else None
 
     def _n_components_for(self, n_subjects: int, n_edges: int, *, n_removed: int = 0) -> int:
-        """Return how many components these subjects can carry, at most `n_components`."""
+        """Return the number of components these subjects allow, at most `n_components`."""
         possible = min(n_subjects - 1 - n_removed, n_edges)
         if possible < 1:
             raise InputError(

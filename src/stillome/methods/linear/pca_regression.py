@@ -1,8 +1,10 @@
-"""LR-PCA: principal components of the connectome, motion as covariates of the regression."""
+"""LR-PCA: principal components of the connectome; confounds enter the trait regression."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
+from stillome.cohort.residuals import LeastSquares, least_squares
+from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -10,18 +12,17 @@ from stillome.methods.linear.component_arrays import (
     prefixed,
     under,
 )
-from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
 from stillome.methods.trait_regression import TraitRegression
 
 
 class PCARegression(ComponentMethod):
-    """Principal components of log1p edges; traits regressed on them with motion as covariates.
+    """Principal components of log1p edges; traits are regressed on them and on the confounds.
 
-    The connectome itself is not cleaned: `transform` gives the components as they are, motion
-    included, and only the regression of a trait accounts for motion (its coefficients are not
-    penalised, those of the components are). `adjust` takes from each connectome the motion effect
-    that lies in the space of the components.
+    The representation is not adjusted: `transform` returns the components with their motion
+    effect, and only the regression of a trait accounts for motion (its coefficients are not
+    penalised, those of the components are). `adjust` removes from each connectome the motion
+    effect within the space of the components.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class PCARegression(ComponentMethod):
     Attributes
     ----------
     pca_ : sklearn.decomposition.PCA
-    motion_effect_ : ConfoundRegression
+    motion_effect_ : LeastSquares
         The component scores regressed on the confounds.
     n_components_ : int
 
@@ -53,24 +54,25 @@ class PCARegression(ComponentMethod):
         self.n_components = n_components
 
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         self.pca_ = principal_components(log_edges, self._n_components_for(*log_edges.shape))
         scores = self._scores(log_edges, confounds)
-        self.motion_effect_ = ConfoundRegression.fit(confounds, scores)
+        self.motion_effect_ = least_squares(scores, confounds, covariates)
         return scores
 
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
         return np.asarray(self.pca_.transform(log_edges))
+
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        return np.asarray(self.pca_.inverse_transform(scores))
 
     def _adjusted_log(
         self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        log_edges: Floats,
+        confounds: Floats,
+        reference: Floats,
+    ) -> Floats:
         effect = (confounds - reference) @ self.motion_effect_.coefficients
         return log_edges - effect @ self.pca_.components_
 
@@ -79,37 +81,33 @@ class PCARegression(ComponentMethod):
         return effect | prefixed("pca.", pca_to_arrays(self.pca_))
 
     def _set_map(self, arrays: Arrays) -> None:
-        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.motion_effect_ = LeastSquares(**under("motion_effect.", arrays))
         self.pca_ = pca_from_arrays(under("pca.", arrays))
 
-    def _fit_traits(
-        self,
-        scores: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        traits: NDArray[np.float64] | None,
-    ) -> None:
-        self.trait_regression_ = None
-        if traits is None:
-            return
-        coefficients, intercepts, slopes = [], [], []
+    def _fit_traits(self, scores: Floats, data: TrainingData, traits: Floats) -> TraitRegression:
+        confounds, covariates = data.confounds, data.covariates
+        assert confounds is not None
+        coefficients, intercepts = [], []
         for values in traits.T:
             known = ~np.isnan(values)
             both = np.column_stack([scores[known], values[known]])
-            # Frisch–Waugh: regressing what is left of both sides after the covariates gives the
-            # coefficients of a joint regression in which the covariates are not penalised.
-            covariates = ConfoundRegression.fit(confounds[known], both)
-            left = covariates.residuals(both, confounds[known])
+            # Frisch–Waugh: regressing the residuals of both sides gives the coefficients of a
+            # joint regression in which the confounds are not penalised.
+            kept = None if covariates is None else covariates[known]
+            nuisance = least_squares(both, confounds[known], kept)
+            left = nuisance.residuals(both, confounds[known])
             head = TraitRegression.fit(left[:, :-1], left[:, -1:])
-            slope = covariates.coefficients @ np.append(-head.coefficients[0], 1.0)
-            level = covariates.intercepts @ np.append(-head.coefficients[0], 1.0)
-            coefficients.append(head.coefficients[0])
-            intercepts.append(head.intercepts[0] + level - covariates.center @ slope)
-            slopes.append(slope)
-        self.trait_regression_ = TraitRegression(
-            np.column_stack([np.array(coefficients), np.array(slopes)]), np.array(intercepts)
+            contrast = np.append(-head.coefficients[0], 1.0)
+            slope = nuisance.coefficients @ contrast
+            level = nuisance.intercepts @ contrast - nuisance.center @ slope
+            coefficients.append(np.append(head.coefficients[0], slope))
+            intercepts.append(head.intercepts[0] + level)
+        return TraitRegression.with_noise_of(
+            self._trait_features(scores, confounds),
+            traits,
+            np.array(coefficients),
+            np.array(intercepts),
         )
 
-    def _predict_traits(
-        self, scores: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        return super()._predict_traits(np.column_stack([scores, confounds]), confounds)
+    def _trait_features(self, scores: Floats, confounds: Floats) -> Floats:
+        return np.column_stack([scores, confounds])

@@ -1,14 +1,15 @@
-"""Orthogonal to group: a factorisation whose scores cannot be predicted linearly from motion."""
+"""Orthogonal to group: a factorisation with scores that are uncorrelated with the confounds."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
+from stillome.cohort.residuals import LeastSquares, least_squares
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
-from stillome.methods.linear.confound_regression import ConfoundRegression
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
 
 
@@ -29,13 +30,13 @@ class SOG(ComponentMethod):
         0 is OG. Otherwise the L1 norm of each column of loadings is at most
         (1 − sparsity)·√E, E the number of edges; a dense column has about 0.8·√E.
     tol : float, default=1e-5
-        The sparse version stops when what is explained changes by less than this share.
+        The sparse version stops when the explained variation changes by less than this share.
     max_iter : int, default=500
         Most sweeps of the sparse version.
 
     Attributes
     ----------
-    motion_effect_ : ConfoundRegression
+    motion_effect_ : LeastSquares
         Every log1p edge regressed on the confounds.
     loadings_ : array of shape (E, n_components_)
         U, columns of unit norm.
@@ -58,6 +59,9 @@ class SOG(ComponentMethod):
     >>> bool(np.abs(scores.T @ (motion - motion.mean())).max() < 1e-10)
     True
     """
+
+    # The constraint S ⟂ confounds removes all that is correlated with them, biology included.
+    keeps_covariates: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -82,11 +86,11 @@ class SOG(ComponentMethod):
         check_count(self.max_iter, "max_iter", minimum=1)
 
     def _fit_components(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, log_edges: Floats, confounds: Floats, covariates: Floats | None
+    ) -> Floats:
         self.check_parameters()
         n_components = self._n_components_for(*log_edges.shape, n_removed=confounds.shape[1])
-        self.motion_effect_ = ConfoundRegression.fit(confounds, log_edges)
+        self.motion_effect_ = least_squares(log_edges, confounds)
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         components = principal_components(residuals, n_components).components_
         self.loadings_ = np.ascontiguousarray(components.T)
@@ -96,7 +100,7 @@ class SOG(ComponentMethod):
             self._make_sparse(residuals)
         return self._scores(log_edges, confounds)
 
-    def _make_sparse(self, residuals: NDArray[np.float64]) -> None:
+    def _make_sparse(self, residuals: Floats) -> None:
         """Alternate between scores and loadings, all components at once.
 
         The k-th column of a QR decomposition is what deflation by the first k−1 scores leaves, so
@@ -122,18 +126,19 @@ class SOG(ComponentMethod):
         self.loadings_, triangle = loadings, np.linalg.qr(residuals @ loadings).R
         self.rotation_ = np.linalg.pinv(triangle) * np.diag(triangle)
 
-    def _scores(
-        self, log_edges: NDArray[np.float64], confounds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
         residuals = self.motion_effect_.residuals(log_edges, confounds)
         return np.asarray(residuals @ self.loadings_ @ self.rotation_)
 
+    def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
+        return self.motion_effect_.predict(confounds) + scores @ self.loadings_.T
+
     def _adjusted_log(
         self,
-        log_edges: NDArray[np.float64],
-        confounds: NDArray[np.float64],
-        reference: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        log_edges: Floats,
+        confounds: Floats,
+        reference: Floats,
+    ) -> Floats:
         level = self.motion_effect_.predict(reference[None])
         return level + self._scores(log_edges, confounds) @ self.loadings_.T
 
@@ -143,12 +148,12 @@ class SOG(ComponentMethod):
         return effect | learned | {"n_iter": np.array(self.n_iter_)}
 
     def _set_map(self, arrays: Arrays) -> None:
-        self.motion_effect_ = ConfoundRegression(**under("motion_effect.", arrays))
+        self.motion_effect_ = LeastSquares(**under("motion_effect.", arrays))
         self.loadings_, self.rotation_ = arrays["loadings"], arrays["rotation"]
         self.n_iter_ = int(arrays["n_iter"].item())
 
 
-def bounded_loadings(gradients: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
+def bounded_loadings(gradients: Floats, bound: float) -> Floats:
     """Maximise uᵀg for each column g subject to ‖u‖₂ = 1 and ‖u‖₁ ≤ `bound`.
 
     The answer is g, soft-thresholded and scaled; the threshold solves a quadratic equation once

@@ -1,34 +1,35 @@
-"""What the reader of a result must know: designs that say too little, motion nobody had."""
+"""Warnings about designs that cannot be separated, and about extrapolation."""
 
 import warnings
 
 import numpy as np
 
 from stillome.arrays import Floats
+from stillome.cohort.residuals import least_squares
 from stillome.exceptions import StillomeWarning
 
 _NOT_SEPARABLE = 0.8
 _FAR = 1.0  # standard deviations outside the training range
-_VERY_FAR = 4.0  # for subjects, of whom some always move more than anybody before
+_VERY_FAR = 4.0  # for subjects: in a new sample some always move more than any before
 
 
 def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:
-    """Say so when covariates to keep (n, Q) explain nearly all of a confound (n, C)."""
-    design = np.column_stack([np.ones(len(covariates)), covariates])
-    fitted = design @ np.linalg.lstsq(design, motion, rcond=None)[0]
-    explained = fitted.var(axis=0) / motion.var(axis=0)
+    """Warn if covariates to keep (n, Q) explain nearly all the variance of a confound (n, C)."""
+    fitted = least_squares(motion, covariates).predict(covariates)
+    total = motion.var(axis=0)
+    explained = fitted.var(axis=0) / np.where(total > 0, total, np.inf)
     if explained.max() > _NOT_SEPARABLE:
         warnings.warn(
             f"covariates_to_keep explain {explained.max():.0%} of confound "
-            f"{int(explained.argmax())}: what is biology and what is motion can hardly be told "
-            "apart in these data. Read adjusted connectomes with care.",
+            f"{int(explained.argmax())}: the effects of the two can hardly be separated in these "
+            "data. Interpret adjusted connectomes with care.",
             StillomeWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
 
 def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: Floats) -> None:
-    """Say so when confounds (n, C) of new subjects lie far outside those seen; NaN is unknown."""
+    """Warn if confounds (n, C) of new subjects are far outside the training range; NaN: unknown."""
     gap = np.nan_to_num(np.maximum(low - motion, motion - high) / spread)
     far = (gap > _VERY_FAR).any(axis=1)
     if far.any():
@@ -43,14 +44,22 @@ def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: F
 
 
 def warn_if_far(level: Floats, low: Floats, high: Floats, spread: Floats) -> None:
-    """Say so when a reference (C,) lies far outside the motion that was seen."""
-    gap = np.maximum(low - level, level - high) / spread
+    """Warn if a reference (C,) is more than one standard deviation outside the training range.
+
+    This is the rule of all methods, for a reference that was passed and for the default of 0.
+
+    Parameters
+    ----------
+    level, low, high, spread : arrays of shape (C,)
+        Reference, least and largest training value, and standard deviation of each confound.
+    """
+    gap = np.maximum(low - level, level - high) / np.where(spread > 0, spread, np.inf)
     worst = int(gap.argmax())
     if gap[worst] > _FAR:
         warnings.warn(
             f"reference={level[worst]:g} lies {gap[worst]:.2g} standard deviations outside "
             f"the training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: "
-            "the model extrapolates. Pass reference=... to stay near what it has seen.",
+            "the model extrapolates. Pass reference=... to stay near the training range.",
             StillomeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
