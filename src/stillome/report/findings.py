@@ -126,7 +126,7 @@ def graph_table(folder: RunFolder) -> HtmlTable:
 
 
 def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Return Spearman's r; NaN where one of the two is the same in everybody.
+    """Return Spearman's r; NaN where one of the two does not vary.
 
     Examples
     --------

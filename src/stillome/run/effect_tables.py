@@ -63,7 +63,7 @@ def effects_to_tables(
 def effects_from_tables(
     tables: Mapping[str, pd.DataFrame], regions: pd.DataFrame, column: str
 ) -> MotionEffects:
-    """Put together what `effects_to_tables` took apart.
+    """Return the motion effects that `effects_to_tables` turned into tables.
 
     Parameters
     ----------
@@ -78,17 +78,17 @@ def effects_from_tables(
     FileError
         If the tables belong to another cohort.
     """
-    edges, people = tables["qcsc"], tables["groups"]
+    edges, subjects = tables["qcsc"], tables["groups"]
     if len(edges) != len(regions) * (len(regions) - 1) // 2:
         raise FileError(f"qcsc.tsv: {len(edges)} edges; expected those of {len(regions)} regions.")
-    small, large = (np.flatnonzero(people["group"] == name) for name in (_SMALL, _LARGE))
+    small, large = (np.flatnonzero(subjects["group"] == name) for name in (_SMALL, _LARGE))
     if not len(small) or not len(large):
-        raise FileError("groups.tsv: nobody in the group with small or with large motion.")
-    cutoffs = people["cutoff"].to_numpy()
+        raise FileError("groups.tsv: no subject in the group with small or with large motion.")
+    cutoffs = subjects["cutoff"].to_numpy()
     lengths = edges["length_mm"].to_numpy()
     return MotionEffects(
         column=column,
-        motion=people["motion"].to_numpy(),
+        motion=subjects["motion"].to_numpy(),
         regions=regions,
         groups=MotionGroups(small, large, float(cutoffs[small[0]]), float(cutoffs[large[0]])),
         totals=tables["fibre_totals"].astype({"group": int, "n_subjects": int}),

@@ -111,7 +111,7 @@ class RunFolder(RunCohort):
 
     @cached_property
     def diagnostics(self) -> LatentDiagnostics | None:
-        """How much of the latent is in use, where the method can tell."""
+        """Information in every latent dimension, where the method measures it."""
         if not self.has("diagnostics"):
             return None
         content = self.read_json("diagnostics")

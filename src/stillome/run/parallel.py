@@ -67,7 +67,9 @@ def run_jobs(
     answers: list[Answer] = []
     said: dict[str, None] = {}
     with one_thread_each(n_jobs):
-        runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_heard)(job) for job in jobs)
+        runs = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_with_warnings)(job) for job in jobs
+        )
         for done, (answer, sentences) in enumerate(runs, start=1):
             answers.append(answer)
             said |= dict.fromkeys(sentences)
@@ -99,9 +101,9 @@ def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
         yield
 
 
-def _heard(job: Callable[[], Any]) -> tuple[Any, list[str]]:
+def _with_warnings(job: Callable[[], Any]) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StillomeWarning)
         answer = job()
-    # Warnings of libraries are for developers; in a worker nobody would see them.
+    # Warnings of libraries are for developers; in a worker they would be lost.
     return answer, [str(w.message) for w in caught if issubclass(w.category, StillomeWarning)]

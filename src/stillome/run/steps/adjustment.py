@@ -1,4 +1,4 @@
-"""Adjust everybody to the reference."""
+"""Adjust all subjects to the reference."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from stillome.run.parallel import Workers
 
 
 def adjust_step(folder: RunFolder, workers: Workers) -> None:
-    """Write everybody's connectomes at the reference, for the report and for the user."""
+    """Write the connectomes of all subjects at the reference, for the report and for the user."""
     settings = folder.settings
     adjusted = folder.model.adjust(
         folder.cohort.connectomes, confounds=folder.confounds, reference=folder.reference

@@ -1,4 +1,4 @@
-"""Fit the method to everybody, and write what it learned."""
+"""Fit the method to all subjects, and write the model."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from stillome.run.parallel import Workers
 
 
 def fit_step(folder: RunFolder, workers: Workers) -> None:
-    """Fit, and write the model, its diagnostics and everybody's latents."""
+    """Fit, and write the model, its diagnostics and the latents of all subjects."""
     cohort, settings = folder.cohort, folder.settings
     method = _with_weight(folder, new_method(folder, settings.method))
     model = fit_to(folder, method, traits=True)

@@ -34,17 +34,17 @@ def predict_step(folder: RunFolder, workers: Workers) -> None:
             progress=workers.progress,
             **kept,
         )
-    # How long it took is not the same twice.
+    # Computation times differ between runs; everything else is reproducible.
     tables = {
         "folds": result.folds.drop(columns="seconds"),
         "summary": result.summary.drop(columns="seconds"),
         "tests": result.tests,
     }
     folder.write_tables("comparison", tables)
-    everybody = result.predictions
+    predictions = result.predictions
     write_described_table(
         folder.place("predictions"),
-        everybody[everybody["method"] == settings.method].drop(columns="method"),
+        predictions[predictions["method"] == settings.method].drop(columns="method"),
         description="Traits of every subject as predicted by a model fitted to others: observed; "
         "residual, observed less what the confounds explain; predicted, of the residual.",
         random_state=settings.seed,
