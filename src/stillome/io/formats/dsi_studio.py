@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.io
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
-from stillome.io.formats.mat4 import write_mat4
 from stillome.io.formats.text_matrix import first_cells, format_number, is_number, to_number
 from stillome.io.guarded_files import Item
 from stillome.io.stacks import texts_of
@@ -79,7 +79,7 @@ def write(path: Path, holding: Holding) -> None:
     names = holding.regions or tuple(f"region{i + 1}" for i in range(len(holding.values)))
     variables["name"] = _as_bytes("\n".join(names) + "\n")
     variables["atlas"] = _as_bytes(holding.atlas or "atlas")
-    write_mat4(path, variables)
+    scipy.io.savemat(path, variables, format="4")
 
 
 def write_connectogram(path: Path, holding: Holding) -> None:
