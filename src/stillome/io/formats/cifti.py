@@ -1,6 +1,7 @@
 """CIFTI-2 `*.pconn.nii`: a matrix between parcels, read and written by nibabel."""
 
 import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,9 @@ def read(item: Item) -> Contents:
     data = item.data()
     refuse_entities(data, item.label)
     try:
-        image = Cifti2Image.from_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sizes that do not fit, which are checked below
+            image = Cifti2Image.from_bytes(data)
         intent = int(image.nifti_header["intent_code"])
         axes = [_parcels(image.header.matrix.get_index_map(i)) for i in (0, 1)]
     except Exception as error:  # nibabel has a dozen classes of errors without a common parent
