@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_measures import ACCEPTED, SeveralMatricesError, kind_of
-from stillome.io.find_subjects import session_of, subjects_of
+from stillome.io.find_subjects import session_of, subjects_of, without_session
 from stillome.io.formats.mrtrix import atlas_of
 from stillome.io.formats.zarr_store import is_store
 from stillome.io.guarded_files import (
@@ -20,6 +20,7 @@ from stillome.io.guarded_files import (
     refuse_locked_folder,
 )
 from stillome.io.recognise import read_contents, recognise
+from stillome.io.subject_ids import bare_session
 
 PathLike = str | os.PathLike[str]
 _SUFFIXES = (
@@ -108,7 +109,7 @@ def select_files(
         If several kinds of files fit (E6), none is a connectome, or a subject has two.
     """
     if session is not None:
-        wanted = session.removeprefix("ses-")
+        wanted = bare_session(session)
         items = [item for item in items if session_of(item.path) == wanted]
         if not items:
             raise FileError(f"session {wanted!r}: no file of it among the connectomes.")
@@ -155,10 +156,40 @@ def _unpacked(item: Item) -> list[Item]:
 
 
 def _grouped(items: Sequence[Item], root: Path | None) -> list[Group]:
-    groups: dict[str, list[tuple[str, Item]]] = {}
-    for (subject, pattern), item in zip(subjects_of(items, root), items, strict=True):
-        groups.setdefault(pattern, []).append((subject, item))
-    return [Group(pattern, tuple(members)) for pattern, members in groups.items()]
+    """Sort files by their pattern: the path with ``*`` in place of subject and session.
+
+    Folders above the subject are part of the pattern only if they share subjects, as two pipelines
+    do; sites do not.
+    """
+    subjects = subjects_of([item.path for item in items], root)
+    whole: dict[str, list[tuple[str, Item]]] = {}
+    for subject, item in zip(subjects, items, strict=True):
+        whole.setdefault(_pattern(item.path, root, subject), []).append((subject, item))
+    tails: dict[str, list[str]] = {}
+    for pattern in whole:
+        tails.setdefault(_from_subject(pattern), []).append(pattern)
+    groups = []
+    for tail, patterns in tails.items():
+        members = [member for pattern in patterns for member in whole[pattern]]
+        owners = [{subject for subject, _ in whole[pattern]} for pattern in patterns]
+        if len(set().union(*owners)) == sum(map(len, owners)):
+            groups.append(Group(tail, tuple(members)))
+        else:
+            groups += [Group(pattern, tuple(whole[pattern])) for pattern in patterns]
+    return groups
+
+
+def _pattern(path: Path, root: Path | None, subject: str) -> str:
+    inside = root is not None and path.is_relative_to(root)
+    shown = str(path.relative_to(root)) if root is not None and inside else path.name
+    return without_session(shown.replace(subject, "*"))
+
+
+def _from_subject(pattern: str) -> str:
+    """Leave out the folders above the one that stands for the subject."""
+    parts = pattern.split("/")
+    first = next((i for i, part in enumerate(parts) if "*" in part.replace("ses-*", "")), 0)
+    return "/".join(parts[first:])
 
 
 def _of_atlas(groups: list[Group], atlas: str | None) -> list[Group]:

@@ -31,12 +31,34 @@ def normalise_id(subject: str) -> str:
     """
     if not isinstance(subject, str):
         raise InputError(f"id {subject!r} is a {type(subject).__name__}; give ids as text.")
-    normal = _NDAR.sub("NDARINV", subject.strip().removeprefix("sub-").strip())
+    normal = _NDAR.sub("NDARINV", without_prefix(subject, "sub"))
     if not normal:
         raise InputError(f"id {subject!r} is empty; name the subject.")
     if any(mark in normal for mark in "\t\n\r\0"):
         raise InputError(f"id {subject!r} holds a tab, line break or null; rename the subject.")
     return normal
+
+
+def bare_session(session: str) -> str:
+    """Return a session without ``ses-``, as BIDS writes it in paths and some tables do.
+
+    Examples
+    --------
+    >>> bare_session("ses-01"), bare_session("baseline_year_1_arm_1")
+    ('01', 'baseline_year_1_arm_1')
+    """
+    return without_prefix(session, "ses")
+
+
+def without_prefix(text: str, entity: str) -> str:
+    """Return the label of a BIDS entity (``sub``, ``ses``) without its prefix and blanks.
+
+    Examples
+    --------
+    >>> without_prefix("sub-A01", "sub"), without_prefix("A01", "sub")
+    ('A01', 'A01')
+    """
+    return text.strip().removeprefix(f"{entity}-").strip()
 
 
 def normalise_ids(subjects: Iterable[str], *, name: str | None = None) -> list[str]:

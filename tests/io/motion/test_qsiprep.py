@@ -71,8 +71,10 @@ def test_image_qc_that_names_its_subject_in_the_file_name_only(tmp_path):
     content = "mean_fd,max_fd\n0.25,0.5\n"
     path = samples.write(tmp_path / "sub-007_desc-ImageQC_dwi.csv", content)
     assert read_image_qc(path)["mean_fd"].to_dict() == {"007": 0.25}
-    with pytest.raises(FileError, match="Name the subject"):
-        read_image_qc(samples.write(tmp_path / "q.csv", content))
+    below = samples.write(tmp_path / "siteA/100307/dwi/image_qc.csv", content)
+    assert list(read_image_qc(below, root=tmp_path).index) == ["100307"]
+    with pytest.raises(FileError, match="several rows without subject_id"):
+        read_image_qc(samples.write(tmp_path / "q.csv", content + "0.5,0.7\n"))
 
 
 def test_image_qc_that_is_none(tmp_path):

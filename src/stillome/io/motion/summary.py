@@ -31,7 +31,7 @@ from stillome.io.motion.rigid import (
     parameters_to_transforms,
     residual_misalignment,
 )
-from stillome.io.subject_ids import normalise_id
+from stillome.io.subject_ids import bare_session, normalise_id
 from stillome.io.tables.phenotypes import read_table
 
 logger = logging.getLogger(__name__)
@@ -78,8 +78,7 @@ def read_motion(
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = find_motion_files(given, frames=frames)
     if session is not None:
-        bare = session.removeprefix("ses-")
-        files = [f for f in files if f.session in (None, bare)]
+        files = [f for f in files if f.session in (None, bare_session(session))]
     if not files:
         places = ", ".join(map(str, given)) or "nothing"
         raise FileError(
@@ -143,7 +142,8 @@ def _from_table(
     if file.kind == "abcd":
         table = read_abcd_motion(file.path, session=session, rotation_unit=rotation_unit)
     elif file.kind == "image_qc":
-        table = read_image_qc(file.path, session=session).rename(columns={"mean_fd": "fd_mm"})
+        table = read_image_qc(file.path, session=session, root=file.root)
+        table = table.rename(columns={"mean_fd": "fd_mm"})
     else:
         table = read_table(file.path, session=session)
     table = table[[name for name in SUMMARY_COLUMNS if name in table]]

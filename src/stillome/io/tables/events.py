@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from stillome.exceptions import InputError
+from stillome.io.subject_ids import bare_session
 
 SESSION_COLUMNS = ("session_id", "eventname", "session", "event", "visit", "ses")
 
@@ -29,8 +30,8 @@ def choose_session(table: pd.DataFrame, session: str | None, path: Path) -> pd.D
     columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
     if session is None or not columns:
         return table
-    bare = session.removeprefix("ses-")
-    rows = np.logical_or.reduce([table[name].str.removeprefix("ses-") == bare for name in columns])
+    wanted = bare_session(session)
+    rows = np.logical_or.reduce([table[name].map(bare_session) == wanted for name in columns])
     if not rows.any():
         there = sorted(set(table[columns[0]]))
         raise InputError(f"{path}: no session {session!r}; it has {there[:6]}. Choose one of them.")
