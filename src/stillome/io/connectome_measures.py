@@ -14,7 +14,7 @@ from stillome.io.connectome_data import Holding
 # The order matters: `sift_invnodevol_radius2_count` is a density, not a weight or a count.
 _KINDS: tuple[tuple[str, str], ...] = (
     ("length", r"length|(?<![a-z])len(?![a-z])"),
-    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob"),
+    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob|proportion"),
     ("correlation", r"correl|pconn|(?<![a-z])r2z|functional"),
     ("tissue", r"(?<![a-z])(mean_?)?(g?fa|md|ad|rd|qa|adc|icvf|isovf|od|vol|volume)(?![a-z])"),
     ("weight", r"sift|fbc|weights?(?![a-z])"),
@@ -26,6 +26,8 @@ _LOOKS_LIKE = {
     "tissue": "a tissue measure",
 }
 ACCEPTED = frozenset({"count", "weight"})
+# What says by itself that it is a count; other unknown words might be one.
+_COUNTING = re.compile(r"count|number|(?<![a-z])(n_?fib|nos(?![a-z]))")
 _ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
 _DEFAULT = "radius2_count"
 
@@ -43,7 +45,9 @@ class SeveralMatricesError(FileError):
 
     def __init__(self, label: str, choices: Sequence[str]) -> None:
         listed = ", ".join(choices)
-        super().__init__(f"{label} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+        super().__init__(
+            f"{label} holds several matrices: [{listed}]. Choose atlas=... or measure=...."
+        )
         self.choices = tuple(choices)
 
 
@@ -91,6 +95,24 @@ def choose(
     raise SeveralMatricesError(label, choices)
 
 
+def choice_note(holdings: Sequence[Holding], chosen: Holding, measure: str | None) -> list[str]:
+    """Say which matrix was taken where a file holds several of the same atlas and none was named.
+
+    Fibre lengths do not count: they are used beside the counts.
+    """
+    others = [
+        h.measure
+        for h in holdings
+        if h is not chosen and h.atlas == chosen.atlas and kind_of(h.measure) != "length"
+    ]
+    if measure is not None or not others:
+        return []
+    listed = ", ".join(others)
+    return [
+        f"took {chosen.measure!r} as the fibre count, not [{listed}]; pass measure=... for another."
+    ]
+
+
 def check_name(measure: str, label: str) -> None:
     """Refuse what does not even claim to be counts (E5)."""
     kind = kind_of(measure)
@@ -124,18 +146,17 @@ def check_values(matrices: NDArray[Any], labels: Sequence[str]) -> None:
 
 
 def _by_kind(holdings: list[Holding]) -> list[Holding]:
-    """Keep counts before weights, and weights before anything else."""
-    for kind in ("count", "weight"):
-        found = [h for h in holdings if kind_of(h.measure) == kind]
-        if found:
-            return found
-    return holdings
+    """Keep what is called a count, before unknown words, weights and anything else."""
+    counts = [h for h in holdings if kind_of(h.measure) == "count"]
+    called = [h for h in counts if _COUNTING.search(h.measure.lower())]
+    weights = [h for h in holdings if kind_of(h.measure) == "weight"]
+    return called or counts or weights or holdings
 
 
 def _not_counts(label: str, kind: str, reason: str) -> NotCountsError:
     return NotCountsError(
         f"{label}: looks like {_LOOKS_LIKE[kind]}, not counts ({reason}). "
-        "Pass --measure to override.",
+        "Pass measure=... to override.",
         kind,
     )
 

@@ -10,7 +10,10 @@ from stillome.io.connectome_measures import kind_of
 
 
 def lengths_beside(contents: Contents, chosen: Holding) -> Holding | None:
-    """Return the lengths that go with the chosen counts; by the end of the name if several."""
+    """Return the lengths that belong to the chosen counts.
+
+    Of several, those whose name ends like that of the counts (``count_end``), or else the mean.
+    """
     found = [
         holding
         for holding in contents.holdings
@@ -20,7 +23,8 @@ def lengths_beside(contents: Contents, chosen: Holding) -> Holding | None:
     ]
     if len(found) > 1:
         ending = chosen.measure.rsplit("_", 1)[-1]
-        found = [holding for holding in found if holding.measure.endswith(f"_{ending}")]
+        same = [holding for holding in found if holding.measure.endswith(f"_{ending}")]
+        found = same or [holding for holding in found if "mean" in holding.measure.lower()]
     return found[0] if len(found) == 1 else None
 
 

@@ -11,7 +11,7 @@ from stillome.exceptions import FileError
 from stillome.io.assemble import Assembled, Reading, assemble
 from stillome.io.clean import Cleaner, Tally
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
-from stillome.io.connectome_measures import check_name, check_values, choose
+from stillome.io.connectome_measures import check_name, check_values, choice_note, choose
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.find import Group, select_files
 from stillome.io.guarded_files import Item
@@ -51,7 +51,8 @@ def read_files(items: Sequence[Item], root: Path | None, options: Options) -> Co
     more: tuple[str, ...] = ()
     if not is_length:
         lengths, more = _lengths(readings, contents, selection.lengths, options, matrices)
-    notes = (*selection.notes, *contents[0].notes, *assembled.notes, *more)
+    taken = choice_note(contents[0].holdings, chosen, options.measure)
+    notes = (*selection.notes, *contents[0].notes, *taken, *assembled.notes, *more)
     return ConnectomeData(
         subject_ids,
         matrices,

@@ -12,7 +12,7 @@ from stillome.exceptions import FileError
 from stillome.io.assemble import Reading, assemble, region_table
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
-from stillome.io.connectome_measures import check_name, check_values
+from stillome.io.connectome_measures import check_name, check_values, choice_note
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
@@ -59,6 +59,7 @@ def read_stack(
     lengths, more = _lengths(contents, holding, label, len(regions), options)
     is_length = options.is_length(holding.measure)
     found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
+    taken = choice_note(contents.holdings, holding, options.measure)
     return ConnectomeData(
         subject_ids,
         connectomes,
@@ -66,7 +67,7 @@ def read_stack(
         holding.measure,
         Source(contents.producer, (label,), holding.atlas, tally.triangle),
         lengths,
-        (*contents.notes, *notes, *more, *found),
+        (*contents.notes, *taken, *notes, *more, *found),
         empty_regions(tally, subject_ids, list(regions["name"])),
     )
 

@@ -189,7 +189,7 @@ class _Reader:
             for i in range(0, len(names.data), length)
         ]
         size = self.size_of(shape)
-        if size * max(1, len(fields)) > min(_MAX_CELLS, len(rest) // 8):
+        if size > _MAX_CELLS or size * len(fields) > min(_MAX_CELLS, len(rest) // 8):
             raise self.damaged("a struct is cut off")
         found = []
         for _ in range(size):
