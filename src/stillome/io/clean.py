@@ -158,7 +158,8 @@ class Cleaner:
             names = (self.regions[int(row)], self.regions[int(column)])
         return FileError(
             f"{self.label_of(position)}: neither symmetric nor triangular "
-            f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). Use --symmetrize {{max,mean,upper}}."
+            f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). "
+            "Use symmetrize='max', 'mean' or 'upper'."
         )
 
     def _refuse_values(self, block: NDArray[Any], places: Positions) -> None:

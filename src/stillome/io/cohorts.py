@@ -17,6 +17,7 @@ from stillome.io.fibre_lengths import mean_lengths
 from stillome.io.find import PathLike
 from stillome.io.motion.summary import read_motion
 from stillome.io.subject_ids import ids_in_common, normalise_ids
+from stillome.io.tables.events import SeveralEventsError
 from stillome.io.tables.phenotypes import read_traits
 from stillome.persistence import write_table, written_aside
 
@@ -191,7 +192,12 @@ def _trait_table(
 ) -> pd.DataFrame | None:
     if traits is None or isinstance(traits, pd.DataFrame):
         return _with_normal_ids(traits, "traits")
-    return read_traits(traits, columns=columns, session=event, missing_values=missing_values)
+    try:
+        return read_traits(traits, columns=columns, session=event, missing_values=missing_values)
+    except SeveralEventsError as error:
+        # Here `session` is that of the connectomes and motion files.
+        sentence = str(error).replace("session=", "event=")
+        raise SeveralEventsError(sentence, error.facts) from error
 
 
 def _with_normal_ids(table: pd.DataFrame | None, name: str) -> pd.DataFrame | None:

@@ -67,7 +67,7 @@ def describe_regions(path: str | os.PathLike[str]) -> Inspection | None:
     if not listed:
         return _regions(os.fspath(path), table, "list of regions")
     facts = {"names": f"{len(table)} ({some(list(table['name']))})"}
-    facts["used for"] = "the names of regions (--labels), or ids of subjects (--subjects)"
+    facts["used for"] = "the names of regions (labels=...), or ids of subjects (subjects=...)"
     return Inspection(os.fspath(path), "list of names", facts)
 
 
@@ -104,7 +104,7 @@ def _regions(path: str, table: pd.DataFrame, producer: str) -> Inspection:
     atlas = " of Desikan-Killiany" if "hemisphere" in known else ""
     facts = {"regions": f"{len(names)}{atlas} ({some(names)})"}
     facts |= columns_of(table.drop(columns="name"))
-    facts["used for"] = "the names and the order of regions (--labels)"
+    facts["used for"] = "the names and the order of regions (labels=...)"
     return Inspection(path, producer, facts, tuple(notes))
 
 

@@ -261,5 +261,5 @@ def _check_sessions(group: Group) -> None:
     if twice is not None:
         raise FileError(
             f"subject {twice!r} has several sessions {sorted(set(sessions[twice]))}. "
-            "Choose one with --session."
+            "Choose session=...."
         )

@@ -32,7 +32,7 @@ class UnnamedSubjectsError(FileError):
 
     def __init__(self, label: str, count: int) -> None:
         super().__init__(
-            f"{label}: {count} matrices without subject ids. Pass --subjects with one id for each."
+            f"{label}: {count} matrices without subject ids. Pass subjects=..., one id for each."
         )
         self.count = count
 
@@ -152,7 +152,7 @@ def _ids(
     if given is None:
         raise UnnamedSubjectsError(label, count)
     if len(given) != count:
-        raise FileError(f"{label}: {count} matrices, but --subjects has {len(given)} ids.")
+        raise FileError(f"{label}: {count} matrices, but subjects=... has {len(given)} ids.")
     return tuple(given)
 
 
@@ -190,7 +190,7 @@ def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
     if order is None:
         raise FileError(
             f"{label}: {n_edges} edges fit {size} regions, but their order is not known. "
-            "Pass --edge-order upper or lower (row by row)."
+            "Pass edge_order='upper' or 'lower' (row by row)."
         )
     upper = order == "upper"
     rows, columns = np.triu_indices(size, shift) if upper else np.tril_indices(size, -shift)

@@ -126,7 +126,7 @@ def positions_of(wanted: Sequence[str], names: Sequence[str], label: str) -> NDA
     if missing:
         raise FileError(
             f"{label}: no region {missing[0]!r} among its {len(names)} "
-            f"(e.g. {names[0]!r}). Give --labels that all subjects have."
+            f"(e.g. {names[0]!r}). Give labels=... that all subjects have."
         )
     return np.array([places[name] for name in wanted], dtype=np.intp)
 

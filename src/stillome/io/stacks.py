@@ -93,11 +93,12 @@ def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:
         If no two axes are equal (E1), or all three are and `axis` is not given.
     """
     if axis is not None:
-        axis = axis % 3 if -3 <= axis < 3 else -1
-        rest = [length for i, length in enumerate(shape) if i != axis]
-        if axis < 0 or rest[0] != rest[1]:
-            raise FileError(f"{label}: shape {shape} is not square beside that --axis.")
-        return axis
+        rest = [length for i, length in enumerate(shape) if i != axis % 3]
+        if not -3 <= axis < 3 or rest[0] != rest[1]:
+            raise FileError(
+                f"{label}: axis={axis} does not leave a square of shape {shape}. Choose another."
+            )
+        return axis % 3
     found = [i for i in range(3) if shape[i - 1] == shape[i - 2]]
     if len(found) == 1:
         return found[0]
@@ -105,7 +106,7 @@ def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:
         raise FileError(f"{label}: matrix is {shape[1]}×{shape[2]}, expected square.")
     raise FileError(
         f"{label}: {shape[0]} subjects and as many regions; which axis is which cannot be told. "
-        "Pass --axis 0, 1 or 2 for the subjects."
+        "Pass axis=0, 1 or 2 for the subjects."
     )
 
 

@@ -51,7 +51,7 @@ def test_confounds_that_are_none(tmp_path, content, sentence):
 def test_e11_confounds_in_degrees(tmp_path, parameters):
     parameters[:, 3:] = 2.1
     path = samples.qsiprep_confounds(tmp_path / "c.tsv", parameters, np.full(8, 0.1))
-    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass --rotation-unit."
+    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass rotation_unit=...."
     with pytest.raises(InputError, match=re.escape(sentence)):
         read_qsiprep_confounds(path)
     table = read_qsiprep_confounds(path, rotation_unit="deg")

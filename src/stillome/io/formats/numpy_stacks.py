@@ -123,7 +123,7 @@ def _single(array: NDArray[Any], item: Item) -> Contents:
         return Contents(CONNECTOFLOW, (Holding(array, measure=measure_of(item.name)),))
     if array.dtype == np.int64 or not (array[0].any() or array[:, 0].any()):
         note = (
-            "row and column 0 left out as the background (DIPY counts it); give --labels with "
+            "row and column 0 left out as the background (DIPY counts it); give labels=... with "
             "one name per row if row 0 is a region."
         )
         holding = Holding(array, measure=measure_of(item.name), background=True)

@@ -30,7 +30,7 @@ def from_mat(variables: dict[str, Any], item: Item) -> Contents | None:
     )
     notes: tuple[str, ...] = ()
     if any(len(values) == _N_ALL for values in matrices.values()):
-        notes = ("87 regions: 19 below the cortex, then 68; --labels dk68 takes the cortex.",)
+        notes = ("87 regions: 19 subcortical, then 68 cortical; labels='dk68' takes the cortex.",)
     return Contents(PRODUCER, holdings, notes)
 
 

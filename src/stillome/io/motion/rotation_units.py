@@ -34,7 +34,7 @@ def rotations_to_radians(
     Traceback (most recent call last):
     ...
     stillome.io.motion.rotation_units.RotationUnitError: run.par: rotations up to 2.1; looks like
-    degrees. Pass --rotation-unit.
+    degrees. Pass rotation_unit=....
     """
     if unit not in (None, "rad", "deg"):
         raise InputError(f"rotation_unit={unit!r}; expected 'rad' or 'deg'.")
@@ -44,6 +44,6 @@ def rotations_to_radians(
     largest = np.abs(array[~np.isnan(array)]).max(initial=0.0)
     if unit is None and largest > _LARGEST_ROTATION_RAD:
         raise RotationUnitError(
-            f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass --rotation-unit."
+            f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass rotation_unit=...."
         )
     return array

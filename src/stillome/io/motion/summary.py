@@ -104,7 +104,7 @@ def _summaries(
                 if subject in answer[file.kind]:
                     raise InputError(
                         f"{file.path}: subject {subject!r} was in another file of the same kind "
-                        "(several sessions?). Choose --session, or give one of them."
+                        "(several sessions?). Choose session=..., or give one of them."
                     )
                 answer[file.kind][subject] = summary
         else:
@@ -127,7 +127,7 @@ def _check_group(kind: str, subject: str, group: list[MotionFile]) -> None:
     if len(sessions) > 1:
         raise InputError(
             f"{group[0].path.parent}: subject {subject!r} has several sessions {sessions}. "
-            "Choose --session/--event."
+            "Choose session=...."
         )
     if kind not in FRAME_KINDS and len(group) > 1:
         raise InputError(

@@ -55,7 +55,7 @@ def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
         counts = {"rows": str(len(table)), "subjects": str(table[ids].nunique())}
         raise SeveralEventsError(
             f"{path}: {len(table)} rows for {table[ids].nunique()} subjects (several events). "
-            f"Choose --session/--event, one of {events[:6]}.",
+            f"Choose session=..., one of {events[:6]}.",
             {**counts, "events": ", ".join(events), "columns": ", ".join(table.columns[:12])},
         )
     raise InputError(

@@ -177,7 +177,7 @@ def _join(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         if not ((ours == theirs) | ours.isna() | theirs.isna()).all():
             raise InputError(
                 f"{right.attrs['source']}: column {name!r} contradicts another table. "
-                "Rename one of them or choose --columns."
+                "Rename one of them or choose columns=...."
             )
     rows = left.index.append(right.index.difference(left.index, sort=False))
     aligned = left.reindex(rows).combine_first(right.reindex(rows)).loc[rows]
