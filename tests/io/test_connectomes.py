@@ -11,7 +11,7 @@ from connectome_files import COUNTS, IDS, NAMES, SAMPLES, TRUE_LENGTHS, TRUTH
 from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeError, StillomeWarning
 from stillome.io.connectomes import read_connectomes
-from stillome.io.region_labels import desikan_killiany
+from stillome.io.region_names import desikan_killiany
 
 
 def save(path: Path, matrix: np.ndarray) -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.clean import as_numbers, check_square
 from stillome.io.connectome_data import Holding
-from stillome.io.region_labels import described, positions_of
+from stillome.io.region_names import described, positions_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,8 +36,8 @@ class Tally:
         return max(self.triangles, key=lambda name: self.triangles[name], default="symmetric")
 
     @property
-    def share_removed(self) -> float:
-        """The diagonal's share of the sum of each triangle with its diagonal."""
+    def diagonal_fraction(self) -> float:
+        """The sum of the diagonal as a fraction of a triangle with its diagonal."""
         whole = self.diagonal + self.total
         return self.diagonal / whole if whole > 0 else 0.0
 

@@ -15,7 +15,8 @@ from stillome.io.guarded_files import existing_path, open_item
 from stillome.io.inspection_record import Inspection, columns_of, short, some
 from stillome.io.motion.fsl import read_flirt_matrix
 from stillome.io.motion.itk_transforms import mat_kind, read_itk_transform
-from stillome.io.region_labels import NAME_COLUMNS, described, read_labels
+from stillome.io.region_labels import NAME_COLUMNS, read_labels
+from stillome.io.region_names import described
 from stillome.io.sidecars import describe_json, parse_object
 from stillome.io.text_files import parse_numbers, read_text
 

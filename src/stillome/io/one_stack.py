@@ -17,7 +17,7 @@ from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
 from stillome.io.reading_options import Options
-from stillome.io.region_labels import positions_of
+from stillome.io.region_names import positions_of
 from stillome.io.remarks import empty_regions, remarks
 from stillome.io.stacks import axis_of
 from stillome.io.subject_ids import normalise_ids

@@ -19,8 +19,8 @@ _STORED = {
 def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> tuple[str, ...]:
     """Say what was emptied or mirrored, and of counts whether they are whole numbers."""
     notes = []
-    if tally.share_removed > 0 and not is_length:
-        notes.append(f"diagonals emptied ({tally.share_removed:.1%} of all fibres).")
+    if tally.diagonal_fraction > 0 and not is_length:
+        notes.append(f"diagonals emptied ({tally.diagonal_fraction:.1%} of all fibres).")
     stored = {form: n for form, n in tally.triangles.items() if form != "symmetric"}
     notes.extend(f"{n} matrices were stored {_STORED[form]}." for form, n in stored.items())
     if not is_length and sample.dtype.kind == "f" and (sample != np.rint(sample)).any():

@@ -114,8 +114,8 @@ def _dictionary(columns: dict[str, dict[str, Any]], shown: str) -> Inspection:
     for name, about in columns.items():
         words = about.get("Description") or about.get("LongName") or ""
         unit = f" [{about['Units']}]" if "Units" in about else ""
-        levels = about.get("Levels")
-        known = f" {len(levels)} levels" if isinstance(levels, dict) else ""
+        categories = about.get("Levels")
+        known = f" {len(categories)} categories" if isinstance(categories, dict) else ""
         facts[_text(name)] = _text(f"{words}{unit}{known}".strip() or "n/a")
     facts["used for"] = "explaining the columns of the table of the same name"
     return Inspection(shown, "BIDS data dictionary", facts)

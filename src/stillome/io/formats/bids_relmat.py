@@ -25,7 +25,7 @@ from stillome.persistence import read_json, write_json
 PRODUCER = "BIDS relmat"
 _RELMAT = re.compile(r"_relmat\.(dense\.tsv|sparse\.tsv|tsv|csv|h5|hdf5|zarr)$")
 _ENTITY = re.compile(r"([a-z]+)-([a-z0-9]+)", re.IGNORECASE)
-_MAX_LEVELS = 4
+_MAX_PARENTS = 4
 
 
 def recognises(item: Item, head: bytes) -> bool:
@@ -141,7 +141,7 @@ def _inherited(path: Path, suffix: str) -> Path | None:
     """Find the nearest file whose entities all apply, as BIDS lets files be inherited."""
     own = _entities(path.name)
     folder = path.parent
-    for _ in range(_MAX_LEVELS):
+    for _ in range(_MAX_PARENTS):
         found = sorted(folder.glob(f"*{suffix}")) if folder.is_dir() else []
         fitting = [f for f in found if _entities(f.name).items() <= own.items()]
         if fitting:

@@ -72,7 +72,7 @@ def read_connectogram(item: Item) -> Contents:
 
 
 def write(path: Path, holding: Holding) -> None:
-    """Write one matrix as a level 4 MAT file with ``connectivity``, ``name`` and ``atlas``."""
+    """Write one matrix as a MAT file of version 4 with ``connectivity``, ``name`` and ``atlas``."""
     variables: dict[str, NDArray[Any]] = {
         "connectivity": np.asarray(holding.values, dtype=np.float64)
     }

@@ -1,4 +1,4 @@
-"""MATLAB level 4 MAT files, as DSI Studio and ANTs write them: recognised here, read by SciPy."""
+"""MAT files of version 4, as DSI Studio and ANTs write them: recognised here, read by SciPy."""
 
 import io
 import struct
@@ -17,7 +17,7 @@ _ERRORS = (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryErr
 
 
 def is_mat4(head: bytes) -> bool:
-    """Whether the file starts with a plausible header of a level 4 matrix."""
+    """Whether the file starts with a plausible header of a matrix of version 4."""
     if len(head) < _HEADER:
         return False
     for order, machine in (("<", 0), (">", 1)):
@@ -30,7 +30,7 @@ def is_mat4(head: bytes) -> bool:
 
 
 def load_mat4(data: bytes, label: str) -> dict[str, Any]:
-    """Read all variables of a level 4 MAT file.
+    """Read all variables of a MAT file of version 4.
 
     Numbers become arrays and character matrices lists of text, one per row. Complex and sparse
     matrices are left out.

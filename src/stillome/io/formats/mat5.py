@@ -1,4 +1,4 @@
-"""MATLAB level 5 MAT files, read element by element within the bytes that are there.
+"""MAT files of version 5, read element by element within the bytes that are there.
 
 Parsed here because `scipy.io.loadmat` does not survive damaged files: it uses the type of an
 element as an index into a table in C without a check, so that one wrong byte ends the process
@@ -234,7 +234,7 @@ class _Reader:
 
 
 def load_mat5(data: bytes, label: str) -> dict[str, Any]:
-    """Read all variables of a level 5 MAT file.
+    """Read all variables of a MAT file of version 5.
 
     Numbers become arrays, character arrays lists of text (one per row), cells lists, structs
     dictionaries; complex numbers, objects and functions are left out.

@@ -1,4 +1,4 @@
-"""MAT files of every level, and the table of producers that write them."""
+"""MAT files of every version, and the table of producers that write them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ _PRODUCERS: tuple[Callable[[dict[str, Any], Item], Contents | None], ...] = (
 
 
 def recognises(item: Item, head: bytes) -> bool:
-    """Whether this is a MAT file by its content: FLIRT's `.mat` are text, ANTs' level 4."""
+    """Whether this is a MAT file by its content. FLIRT writes text under this suffix."""
     if is_mat73(head) or _is_mat5(head):
         return True
     return item.name.endswith(".mat") and is_mat4(head)
@@ -53,7 +53,7 @@ def read(item: Item) -> Contents:
 
 
 def load_mat(item: Item) -> dict[str, Any]:
-    """Read the variables of a MAT file of level 4, 5 or 7.3, without running anything in it.
+    """Read the variables of a MAT file of version 4, 5 or 7.3, without running anything in it.
 
     Raises
     ------

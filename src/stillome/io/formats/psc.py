@@ -8,7 +8,7 @@ import scipy.io
 
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.guarded_files import Item
-from stillome.io.region_labels import desikan_killiany
+from stillome.io.region_names import desikan_killiany
 
 PRODUCER = "PSC"
 _N_CORTICAL = 68
