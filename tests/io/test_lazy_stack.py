@@ -135,12 +135,12 @@ def test_hdf5_does_not_follow_links_to_other_files(tmp_path: Path) -> None:
     layout[...] = h5py.VirtualSource(tmp_path / "secret.h5", "connectomes", COUNTS.shape)
     with h5py.File(tmp_path / "virtual.h5", "w") as file:
         file.create_virtual_dataset("connectomes", layout)
-    with pytest.raises(FileError, match="its values stand in other files"):
+    with pytest.raises(FileError, match="its values are stored in other files"):
         read_connectomes(tmp_path / "virtual.h5", subjects=IDS)
     with h5py.File(tmp_path / "external.h5", "w") as file:
         stored = [(str(tmp_path / "secret.h5"), 0, 8 * COUNTS.size)]
         file.create_dataset("connectomes", COUNTS.shape, "f8", external=stored)
-    with pytest.raises(FileError, match="its values stand in other files"):
+    with pytest.raises(FileError, match="its values are stored in other files"):
         read_connectomes(tmp_path / "external.h5", subjects=IDS)
 
 

@@ -1,4 +1,4 @@
-"""Single matrices of many subjects, brought to one set of regions in one order."""
+"""Matrices of single subjects, aligned to one set of regions in one order."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """Matrices (n, V, V) with their regions; still as written."""
+    """Matrices (n, V, V) as written, with their regions."""
 
     matrices: NDArray[Any]
     regions: pd.DataFrame
@@ -97,7 +97,7 @@ def region_table(
 def _without_background(
     reading: Reading, labels: pd.DataFrame | None, warnings: list[str]
 ) -> Reading:
-    """Leave out row and column 0 where they stand for no region."""
+    """Leave out row and column 0 where they are not a region."""
     holding = reading.holding
     size = holding.values.shape[0]
     wanted = None if labels is None else len(labels)
@@ -143,7 +143,7 @@ def _assemble_named(
 
 
 def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) -> Assembled:
-    """Edge lists leave out regions without edges: those of all subjects count."""
+    """Use the regions of all subjects: edge lists leave out regions without edges."""
     union = list(dict.fromkeys(n for r in readings for n in r.holding.regions or ()))
     numbered = all(name.isdecimal() for name in union)
     if numbered:

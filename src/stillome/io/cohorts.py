@@ -1,4 +1,4 @@
-"""`read_cohort`: connectomes, motion and traits of the same subjects, and who was left out."""
+"""`read_cohort`: connectomes, motion and traits of the same subjects, joined by id."""
 
 import os
 import warnings
@@ -82,7 +82,7 @@ def read_cohort(
     Raises
     ------
     FileError, InputError
-        If something cannot be read, no ids are in common (E10), or nobody is left (E13).
+        If something cannot be read, no ids are in common (E10), or no subject is left (E13).
 
     Warns
     -----
@@ -125,7 +125,7 @@ def read_cohort(
 def join_subjects(
     subject_ids: Sequence[str], motion: pd.DataFrame | None, traits: pd.DataFrame | None
 ) -> Join:
-    """Find the subjects that have everything, and say what each of the others lacks.
+    """Find the subjects that have everything, and what each of the others lacks.
 
     Parameters
     ----------

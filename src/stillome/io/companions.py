@@ -1,4 +1,4 @@
-"""Files that stand beside connectomes and motion: sidecars, lists of regions, single transforms."""
+"""Files next to connectomes and motion: sidecars, lists of regions, single transforms."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ _MODEL = "model.json"
 
 
 def describe_companion(path: str | os.PathLike[str]) -> Inspection | None:
-    """Describe what is told by its name or first bytes; None if this is none of these.
+    """Describe a file that its name or first bytes identify; None if it is not one of these.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def describe_companion(path: str | os.PathLike[str]) -> Inspection | None:
 
 
 def describe_regions(path: str | os.PathLike[str]) -> Inspection | None:
-    """Describe a list of regions; None if this is none.
+    """Describe a list of regions; None if it is not one.
 
     It is one if there is a column of names, or if every line is a name without blanks, or a number
     and a name.
@@ -73,7 +73,7 @@ def describe_regions(path: str | os.PathLike[str]) -> Inspection | None:
 
 
 def describe_transform(path: str | os.PathLike[str]) -> Inspection | None:
-    """Describe a single transform, rigid or not; None if it is none."""
+    """Describe a single transform, rigid or not; None if it is not a transform."""
     kind = mat_kind(path)
     if kind == "flirt":
         return _transform(os.fspath(path), read_flirt_matrix(path, rigid=False), "FLIRT")
@@ -95,7 +95,7 @@ def _avscale(path: Path, shown: str) -> Inspection:
     matrix = parse_numbers(read_text(path, limit=_LIMIT).splitlines()[1:5], shown)
     if matrix.shape != (4, 4):
         raise FileError(f"{shown}: no 4×4 matrix below its first line. Run avscale again.")
-    note = "a transform in print; stillome motion reads the .mat that it was made from."
+    note = "a printed transform; read_motion reads the .mat that it was made from."
     return _transform(shown, matrix, "FSL avscale", note)
 
 
@@ -110,22 +110,22 @@ def _regions(path: str, table: pd.DataFrame, producer: str) -> Inspection:
 
 
 def _safetensors(path: Path, shown: str) -> Inspection:
-    """Read the names and shapes that stand in front of the arrays; the arrays are not looked at."""
+    """Read the names and shapes of the arrays, not the arrays themselves."""
     data = open_item(path)
     size = data.path.stat().st_size
     with data.path.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(size - 8, _LIMIT):
-            raise FileError(f"{shown}: cut off, or no safetensors file. Copy it anew.")
+            raise FileError(f"{shown}: cut off, or no safetensors file. Copy it again.")
         header: dict[str, Any] = parse_object(stream.read(length), shown)
     header.pop("__metadata__", None)
     try:
         shapes = [f"{name} {tuple(map(int, about['shape']))}" for name, about in header.items()]
     except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{shown}: damaged safetensors header ({error}). Copy it anew.") from error
+        raise FileError(f"{shown}: damaged safetensors header ({error}). Copy it again.") from error
     facts = {
         "arrays": f"{len(shapes)} ({some(shapes)})",
         "size": f"{size / 2**20:.3g} MiB",
-        "used for": f"what a model has learned; it stands beside its {_MODEL}",
+        "used for": f"the fitted arrays of a model; its {_MODEL} is in the same folder",
     }
     return Inspection(shown, "arrays of a model (safetensors)", facts)

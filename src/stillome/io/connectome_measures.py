@@ -1,4 +1,4 @@
-"""What was measured: told from the producer's word for it, and from the values themselves."""
+"""What was measured, from the producer's name for it and from the values."""
 
 import re
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ _LOOKS_LIKE = {
     "tissue": "a tissue measure",
 }
 ACCEPTED = frozenset({"count", "weight"})
-# What says by itself that it is a count; other unknown words might be one.
+# Names that say that they are counts; other unknown names might be counts.
 _COUNTING = re.compile(r"count|number|(?<![a-z])(n_?fib|nos(?![a-z]))")
 _ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
 _DEFAULT = "radius2_count"
 
 
 class NotCountsError(FileError):
-    """A matrix of something else than counts (E5); `kind` says of what."""
+    """A matrix that is not counts (E5); `kind` is its kind of measure."""
 
     def __init__(self, sentence: str, kind: str) -> None:
         super().__init__(sentence)
@@ -41,7 +41,7 @@ class NotCountsError(FileError):
 
 
 class SeveralMatricesError(FileError):
-    """More than one matrix could be meant (E6); `choices` names them."""
+    """Several matrices fit (E6); `choices` names them."""
 
     def __init__(self, label: str, choices: Sequence[str]) -> None:
         listed = ", ".join(choices)
@@ -52,7 +52,7 @@ class SeveralMatricesError(FileError):
 
 
 def kind_of(measure: str) -> str:
-    """Sort a producer's word, or a file's name, into a kind of measure.
+    """Return the kind of measure that a producer's name or a file's name stands for.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def kind_of(measure: str) -> str:
 def choose(
     holdings: Sequence[Holding], label: str, *, atlas: str | None, measure: str | None
 ) -> Holding:
-    """Pick the one matrix that is meant.
+    """Choose one matrix of a file.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def choose(
     if measure is not None:
         exact = [h for h in found if _same(h.measure, measure)]
         named = exact or [h for h in found if kind_of(h.measure) == measure]
-        # A file with a single matrix holds what the user says it holds.
+        # The user says what the only matrix of a file is.
         found = named or ([replace(found[0], measure=measure)] if len(found) == 1 else [])
     elif len(found) > 1:
         default = [h for h in found if _same(h.measure, _DEFAULT)]
@@ -114,7 +114,7 @@ def choice_note(holdings: Sequence[Holding], chosen: Holding, measure: str | Non
 
 
 def check_name(measure: str, label: str) -> None:
-    """Refuse what does not even claim to be counts (E5)."""
+    """Refuse a measure whose name is not that of counts (E5)."""
     kind = kind_of(measure)
     if kind not in ACCEPTED:
         raise _not_counts(label, kind, f"it is called {measure!r}")

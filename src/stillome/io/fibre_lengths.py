@@ -1,4 +1,4 @@
-"""Fibre lengths that stand beside the counts: which they are, and their mean over subjects."""
+"""Fibre lengths in the same file as the counts, and their mean over subjects."""
 
 from typing import Any
 

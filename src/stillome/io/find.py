@@ -1,4 +1,4 @@
-"""From a folder, a pattern or an archive to the one file per subject that is meant."""
+"""From a folder, a pattern or an archive to one connectome file per subject."""
 
 import glob
 import os
@@ -46,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Selection:
-    """The files to be read, those with lengths beside them, and what was passed over."""
+    """The files to be read, those with fibre lengths, and remarks on files left out."""
 
     counts: Group
     lengths: Group | None
@@ -54,7 +54,7 @@ class Selection:
 
 
 def find_items(path: PathLike | Sequence[PathLike]) -> tuple[list[Item], Path | None]:
-    """List the files that a path, a folder, a glob or a list of paths stands for.
+    """List the files of a path, a folder, a pattern or a list of paths.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def select_files(
     measure: str | None,
     session: str | None,
 ) -> Selection:
-    """Choose the one file per subject that is meant.
+    """Choose one connectome file per subject.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _walk(folder: Path) -> Iterable[Item]:
 
 
 def _unpacked(item: Item) -> list[Item]:
-    """Take a zip of single files apart; archives that are one thing stay whole."""
+    """List the files of a zip archive; formats that are archives themselves stay whole."""
     if item.path.is_dir() or not item.head().startswith(ZIP_MAGIC) or recognise(item) is not None:
         return [item]
     plain = [m for m in archive_members(item) if m.name.endswith(_SUFFIXES)]
@@ -186,14 +186,14 @@ def _pattern(path: Path, root: Path | None, subject: str) -> str:
 
 
 def _from_subject(pattern: str) -> str:
-    """Leave out the folders above the one that stands for the subject."""
+    """Leave out the folders above that of the subject."""
     parts = pattern.split("/")
     first = next((i for i, part in enumerate(parts) if "*" in part.replace("ses-*", "")), 0)
     return "/".join(parts[first:])
 
 
 def _of_atlas(groups: list[Group], atlas: str | None) -> list[Group]:
-    """Keep the groups whose names speak of the atlas; all if it is named inside the files."""
+    """Keep the groups with the atlas in their names; all if only the files name it."""
     if atlas is None:
         return groups
     wanted = atlas.casefold()
@@ -221,7 +221,7 @@ def _is_usable(group: Group) -> bool:
 
 
 def _usable(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
-    """Pass over what is no connectome, unless nothing else is there: then say why."""
+    """Leave out files that are not connectomes; if no others are there, raise the reason."""
     if len(groups) == 1:
         return groups, ()
     usable, notes = [], []
@@ -238,7 +238,7 @@ def _usable(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
 
 
 def _one_suffix(groups: list[Group]) -> list[Group]:
-    """Of the same name with several suffixes, keep the one that says most."""
+    """Of the same name with several suffixes, keep the format with most information."""
     by_stem: dict[str, list[Group]] = {}
     for group in groups:
         name = group.pattern.removesuffix(".gz")

@@ -5,7 +5,7 @@ Connectomes, motion files and tables without a column of ids all ask here, so th
 
 1. ``sub-<id>`` in the file's name or the nearest folder below the folder that was searched;
 2. the folder of a UK Biobank release, ``1234567_31020_2_0``;
-3. the nearest folder that names a person, and not a step of the work (``dwi``) or a site;
+3. the nearest folder that names a person, and not a processing step (``dwi``) or a site;
 4. the part of the file's name in which the files differ;
 5. the nearest such folder above the one that was searched.
 
@@ -23,7 +23,7 @@ from stillome.exceptions import FileError
 _BIDS = re.compile(r"(?<![A-Za-z0-9])sub-(?:NDAR_INV)?[A-Za-z0-9]+")
 _SESSION = re.compile(r"(?<![A-Za-z0-9])ses-([A-Za-z0-9]+)")
 _UK_BIOBANK = re.compile(r"^(\d{7})_\d{5}_\d+_\d+")
-# Folders and words of file names that stand for a step of the work, a measure or a site.
+# Folders and words of file names that name a step of the processing, a measure or a site.
 _NO_PERSON = re.compile(
     r"^(t1w?|diffusion|dmri|dwi|dti|func|anat|data|derivatives|out|outputs?|results?|logs?|quad|qc"
     r"|mat|mats|xfms?|transforms?|motion|confounds|timeseries|images?|imageqc|preproc\w*|unprocessed|qsi\w+"
@@ -63,8 +63,8 @@ def subjects_of(
     Parameters
     ----------
     paths : sequence of pathlib.Path
-        Files that were found together. They are compared with each other where no path names its
-        subject by itself.
+        Files that were found together. They are compared with each other where a path alone does
+        not name its subject.
     root : pathlib.Path, optional
         The folder that was searched; by default the folder that all files have in common.
     frames : bool, default=False
@@ -182,7 +182,7 @@ def _differing(words: Sequence[list[str]]) -> slice | None:
 
 
 def _up_to_a_number(words: list[str]) -> list[str]:
-    """Keep the words up to the first with a digit, where an id usually ends."""
+    """Keep the words up to the first one with a digit, where an id usually ends."""
     last = next((i for i, word in enumerate(words) if any(c.isdigit() for c in word)), len(words))
     return words[: last + 1]
 

@@ -1,4 +1,4 @@
-"""One file with everybody in it: found, judged by a sample, loaded or left where it stands."""
+"""One file with all subjects: checked on a sample, then loaded or left in the file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,13 +22,13 @@ from stillome.io.remarks import empty_regions, remarks
 from stillome.io.stacks import axis_of
 from stillome.io.subject_ids import normalise_ids
 
-# Stacks up to this size are loaded and judged whole; larger ones stay in their file.
+# Stacks up to this size are loaded and checked as a whole; larger ones stay in their file.
 LAZY_BYTES = 2 * 2**30
 _SAMPLE = 8
 
 
 class UnnamedSubjectsError(FileError):
-    """A stack does not say whose matrices it holds; `count` is how many there are."""
+    """A stack has no subject ids; `count` is its number of matrices."""
 
     def __init__(self, label: str, count: int) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ def read_stack(
         check_name(holding.measure, label)
     stack, ids, regions, notes = open_stack(holding, label, options)
     if options.measure is None and not holding.edges:
-        _judge_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
+        _check_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
     subject_ids = tuple(normalise_ids(ids, name=label))
     tally = Tally()
     connectomes = _loaded(stack, options.lazy, tally)
@@ -103,19 +103,19 @@ def open_stack(
     return LazyStack(values, axis, cleaner, keep=keep), ids, table, notes
 
 
-def _judge_sample(holding: Holding, label: str, axis: int) -> None:
-    """Look at the first few subjects, whether they can be counts (E5)."""
+def _check_sample(holding: Holding, label: str, axis: int) -> None:
+    """Check whether the values of the first subjects can be counts (E5)."""
     place: list[slice] = [slice(None)] * 3
     place[axis] = slice(0, _SAMPLE)
     try:
         raw = np.moveaxis(np.asarray(holding.values[tuple(place)]), axis, 0)
     except STORAGE_ERRORS as error:
-        raise FileError(f"{label}: cannot be read further ({error}). Copy it anew.") from error
+        raise FileError(f"{label}: cannot be read further ({error}). Copy it again.") from error
     check_values(as_numbers(raw, label), [label] * len(raw))
 
 
 def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
-    """Read a stack if it fits; otherwise judge its first subjects and leave it in its file."""
+    """Read a stack if it fits; otherwise check its first subjects and leave it in its file."""
     if lazy or (lazy is None and stack.nbytes > LAZY_BYTES):
         stack.read(np.arange(min(_SAMPLE, len(stack))), tally)
         return stack
@@ -129,7 +129,7 @@ def _lengths(
     if found is None:
         return None, ()
     if options.lazy and len(found.values.shape) == 3:
-        return None, ("lengths are there too, not looked at.",)
+        return None, ("fibre lengths are in the file too; not read.",)
     try:
         if len(found.values.shape) == 2:
             matrices = assemble([Reading(label, "all", found)], options.labels).matrices
@@ -137,7 +137,7 @@ def _lengths(
             lenient = replace(options, measure="length", symmetrize="max")
             stack, *_ = open_stack(found, label, lenient)
             if stack.nbytes > LAZY_BYTES:
-                return None, ("lengths left out: larger than memory should hold.",)
+                return None, ("fibre lengths left out: more than 2 GiB.",)
             matrices = stack[:]
     except FileError as error:
         return None, (f"lengths left out: {error}",)
@@ -176,7 +176,7 @@ def _regions(
 
 
 def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
-    """Build matrices from edge vectors (n, E), in the order the user knows."""
+    """Build matrices from edge vectors (n, E), in the order that the user gives."""
     array = as_numbers(vectors[...], label)
     n_edges = array.shape[1]
     root = int((8 * n_edges + 1) ** 0.5)

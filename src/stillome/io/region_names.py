@@ -79,7 +79,7 @@ def described(names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
 
 
 def positions_of(wanted: Sequence[str], names: Sequence[str], label: str) -> NDArray[np.intp]:
-    """Find where in `names` each wanted region stands.
+    """Return the position of each wanted region in `names`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Named arrays in one file: which of them are connectomes, whose they are, of which regions."""
+"""Named arrays in one file: which are connectomes, subject ids and names of regions."""
 
 import math
 import re
@@ -62,7 +62,7 @@ def holdings_from(variables: Mapping[str, Any], label: str) -> tuple[Holding, ..
 
 
 def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
-    """Return a list of names as text; None if this is no such list.
+    """Return a list of names as text; None if it is not one.
 
     Whole numbers become their digits, bytes are decoded, MATLAB's nested cells are unwrapped.
     """
@@ -105,7 +105,7 @@ def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:
     if not found:
         raise FileError(f"{label}: matrix is {shape[1]}×{shape[2]}, expected square.")
     raise FileError(
-        f"{label}: {shape[0]} subjects and as many regions; which axis is which cannot be told. "
+        f"{label}: {shape[0]} subjects and as many regions; the axis of the subjects is ambiguous. "
         "Pass axis=0, 1 or 2 for the subjects."
     )
 

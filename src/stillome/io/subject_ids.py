@@ -1,8 +1,8 @@
-"""Subject ids: one spelling for everybody, so that tables from different tools can be joined.
+"""Subject ids: one spelling for all tools, so that their tables can be joined.
 
 An id is text. BIDS writes ``sub-A01`` where a table says ``A01``; ABCD writes ``NDAR_INVX`` in its
-tables and ``sub-NDARINVX`` in its folders. All of these are brought to one form; case is kept, and
-so are leading zeros.
+tables and ``sub-NDARINVX`` in its folders. All of these become the same id. Case and
+leading zeros are kept.
 """
 
 import re
@@ -14,7 +14,7 @@ _NDAR = re.compile(r"^NDAR_INV")
 
 
 def normalise_id(subject: str) -> str:
-    """Bring a subject id to the form in which tables are joined.
+    """Return a subject id in the form in which tables are joined.
 
     Strips blanks and a leading ``sub-``, and drops the underscore of ``NDAR_INV``. Case and leading
     zeros stay.

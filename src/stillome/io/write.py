@@ -1,4 +1,4 @@
-"""Results on disk: connectomes as they came and as BIDS, tables with a sidecar each."""
+"""Writing results: connectomes in their own format or as BIDS, tables with sidecars."""
 
 import hashlib
 import os
@@ -69,7 +69,7 @@ def write_connectomes(
     Raises
     ------
     FileError, InputError
-        If something stands there, the sizes do not fit, or that format cannot be written.
+        If the folder exists already, the sizes do not fit, or that format cannot be written.
     """
     if form not in ("same", "relmat"):
         raise InputError(f"form={form!r}; expected 'same' or 'relmat'.")

@@ -80,7 +80,7 @@ def test_outlier_report(tmp_path):
     assert report[["slice", "scan"]].to_numpy().tolist() == [[3, 6], [1, 7]]
     assert report["stdev"].tolist() == [-4.8, -4.8]
     assert len(read_eddy_outlier_report(samples.write(tmp_path / "none", ""))) == 0
-    with pytest.raises(FileError, match="line 1 is no sentence"):
+    with pytest.raises(FileError, match="line 1 is not a sentence"):
         read_eddy_outlier_report(samples.write(tmp_path / "b", "hello\n"))
 
 

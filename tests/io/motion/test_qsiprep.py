@@ -37,8 +37,8 @@ def test_confounds_without_parameters_still_have_displacements(tmp_path):
     ("content", "sentence"),
     [
         ("trans_x\ttrans_y\n0\t0\n", "not QSIPrep's confounds"),
-        ("framewise_displacement\ttrans_x\n0.1\tabc\n", "'trans_x' holds something"),
-        ("framewise_displacement\ttrans_x\ninf\t0\n", "'framewise_displacement' holds"),
+        ("framewise_displacement\ttrans_x\n0.1\tabc\n", "'trans_x' has a cell"),
+        ("framewise_displacement\ttrans_x\ninf\t0\n", "'framewise_displacement' has a cell"),
         ("framewise_displacement\ttrans_x\n-1\t0\n", "negative"),
         ("framewise_displacement\ttrans_x\n", "no row below the header"),
     ],
@@ -82,5 +82,5 @@ def test_image_qc_that_is_none(tmp_path):
         read_image_qc(samples.write(tmp_path / "q.csv", "subject_id,max_fd\nA,1\n"))
     for value in ("abc", "-1", "inf"):
         path = samples.write(tmp_path / "q.csv", f"subject_id,mean_fd\nA,{value}\n")
-        with pytest.raises(InputError, match="no displacement in mm"):
+        with pytest.raises(InputError, match="not a displacement in mm"):
             read_image_qc(path)

@@ -34,7 +34,7 @@ def recognises(item: Item, head: bytes) -> bool:
 
 
 def read(item: Item) -> Contents:
-    """Read one matrix; what it measures and its regions stand in files beside or above it."""
+    """Read one matrix; its measure and regions are in files of the same folder or above."""
     sidecar = _inherited(item.path, "relmat.json")
     description = read_json(sidecar) if sidecar else {}
     nodes = _inherited(item.path, "nodeindices.tsv")
@@ -65,7 +65,7 @@ def write(path: Path, holding: Holding) -> None:
 
 
 def relmat_json(holding: Holding, **more: Any) -> dict[str, Any]:
-    """Return what BEP017 wants to be said about a matrix of fibre counts."""
+    """Return the JSON that BEP017 asks for, for a matrix of fibre counts."""
     return {
         "RelationshipMeasure": holding.measure,
         "Directed": False,

@@ -66,7 +66,7 @@ def read_connectogram(item: Item) -> Contents:
     names = tuple(cell.strip() for cell in rows[1][2:])
     body = [row[2:] for row in rows[2:]]
     if not all(is_number(cell) for row in body for cell in row):
-        raise FileError(f"{item.label}: a cell is not a number. Export the connectogram anew.")
+        raise FileError(f"{item.label}: a cell is not a number. Export the connectogram again.")
     values = np.array([[to_number(cell) for cell in row] for row in body])
     return Contents(CONNECTOGRAM, (Holding(values, regions=names),))
 

@@ -85,8 +85,8 @@ def edges_to_holding(
 ) -> Holding:
     """Build matrices from edges.
 
-    A pair that is listed once counts for both directions; one that is listed both ways is kept as
-    written, so that contradictions come to light.
+    A pair that is listed once is used for both directions. One that is listed in both directions
+    is kept as written, so that a contradiction is found later.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def edges_to_holding(
         left = np.array([places[pair[0]] for pair in pairs], dtype=np.intp)
         right = np.array([places[pair[1]] for pair in pairs], dtype=np.intp)
     except KeyError as error:
-        raise FileError(f"{label}: an edge leads to {error}, which is no region.") from error
+        raise FileError(f"{label}: an edge leads to {error}, which is not a region.") from error
     stack = np.zeros((len(subjects), len(names), len(names)))
     listed = np.zeros(stack.shape, dtype=bool)
     flat = np.ravel_multi_index((which, left, right), stack.shape)

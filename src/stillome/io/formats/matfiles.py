@@ -20,7 +20,7 @@ from stillome.io.stacks import holdings_from
 PRODUCER = "MAT stack"
 PRODUCER_73 = "MAT 7.3 stack"
 
-# Each looks at the names of the variables and answers None if another tool wrote them.
+# Each checks the names of the variables and returns None if another tool wrote them.
 _PRODUCERS: tuple[Callable[[dict[str, Any], Item], Contents | None], ...] = (
     qsirecon.from_mat,
     dsi_studio.from_mat,
@@ -44,11 +44,13 @@ def read(item: Item) -> Contents:
         if contents is not None:
             return contents
     if any(name.startswith("AffineTransform") for name in variables):
-        raise FileError(f"{item.label}: an ANTs transform, not a connectome. It tells motion.")
+        raise FileError(
+            f"{item.label}: an ANTs transform, not a connectome. Give it to read_motion."
+        )
     try:
         holdings = holdings_from(variables, item.label)
     except STORAGE_ERRORS as error:
-        raise FileError(f"{item.label}: damaged MAT file ({error}). Save it anew.") from error
+        raise FileError(f"{item.label}: damaged MAT file ({error}). Save it again.") from error
     return Contents(PRODUCER_73 if is_mat73(item.head()) else PRODUCER, holdings)
 
 

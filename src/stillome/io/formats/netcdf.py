@@ -31,7 +31,7 @@ def recognises(item: Item, head: bytes) -> bool:
 def read(item: Item) -> Contents:
     """Find the connectomes among the variables."""
     if not item.on_disk:
-        raise FileError(f"{item.label}: packed netCDF; unpack it first.")
+        raise FileError(f"{item.label}: compressed as a whole. Unpack it first.")
     try:
         variables = _variables(item.path)
     except _ERRORS as error:

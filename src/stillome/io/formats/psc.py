@@ -16,7 +16,7 @@ _N_ALL = 87
 
 
 def from_mat(variables: dict[str, Any], item: Item) -> Contents | None:
-    """Read ``cm`` and ``cm_len``; both sizes get names, so that regions are chosen by label."""
+    """Read ``cm`` and ``cm_len``; both sizes get names of regions."""
     matrices = {
         measure: variables[key]
         for key, measure in (("cm", "count"), ("cm_len", "length"))

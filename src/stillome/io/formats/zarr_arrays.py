@@ -64,7 +64,7 @@ def open_array(folder: Path, metadata: dict[str, Any], label: str) -> zarr.Array
     Raises
     ------
     FileError
-        If the metadata are damaged, or speak of pickled objects (E7) or other codecs.
+        If the metadata are damaged, or need pickled objects (E7) or other codecs.
     """
     store = CheckedStore(folder, read_only=True)
     store.codecs = codecs_of(metadata, label)

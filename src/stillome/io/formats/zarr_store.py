@@ -26,7 +26,7 @@ _MAX_DEPTH = 4
 
 def is_store(path: Path) -> bool:
     """Whether a folder is a zarr store."""
-    # Unlike pathlib's, this answers no where the folder may not be looked into.
+    # Unlike pathlib's, this is False where the folder may not be read.
     return path.is_dir() and any(os.path.isfile(path / name) for name in _METADATA)  # noqa: PTH113
 
 

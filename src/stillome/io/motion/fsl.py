@@ -1,4 +1,4 @@
-"""What FSL writes about motion: eddy, eddy_quad, FLIRT and MCFLIRT."""
+"""Motion files of FSL: eddy, eddy_quad, FLIRT and MCFLIRT."""
 
 import json
 import os
@@ -26,7 +26,7 @@ _MCFLIRT_FRAME = re.compile(r"^MAT_(\d+)$")
 
 
 class EddyQuad(NamedTuple):
-    """What eddy_quad says of one subject; motion in mm, outliers in percent; NaN if absent."""
+    """eddy_quad of one subject: motion in mm, outliers in percent, NaN if absent."""
 
     absolute_mm: float
     relative_mm: float
@@ -45,7 +45,7 @@ def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
     Raises
     ------
     FileError
-        If the file is no such thing.
+        If the file is something else.
     """
     values = _numbers(path)
     if values.shape[1] != 2:
@@ -90,7 +90,7 @@ def read_eddy_outlier_map(path: PathLike) -> NDArray[np.float64]:
     """
     first, _, rest = read_text(path, limit=_LIMIT).partition("\n")
     if not re.match(r"\s*[A-Za-z]", first):
-        raise FileError(f"{path}: line 1 is no text; an eddy outlier map starts with a sentence.")
+        raise FileError(f"{path}: line 1 is not text; an eddy outlier map starts with a sentence.")
     return parse_numbers(rest.splitlines(), str(path))
 
 
@@ -108,7 +108,7 @@ def read_eddy_outlier_report(path: PathLike) -> pd.DataFrame:
     for number, line in enumerate(lines, start=1):
         found = _OUTLIER.match(line.strip())
         if line.strip() and not found:
-            raise FileError(f"{path}: line {number} is no sentence of an eddy outlier report.")
+            raise FileError(f"{path}: line {number} is not a sentence of an eddy outlier report.")
         if found:
             try:
                 rows.append((int(found[1]), int(found[2]), float(found[3])))
@@ -194,7 +194,7 @@ def read_mcflirt_rms(path: PathLike) -> NDArray[np.float64]:
 
 
 def checked_rigid(transform: NDArray[np.float64], path: PathLike) -> NDArray[np.float64]:
-    """Return the transform of a file if it is rigid, or say that the file is wrong (E12)."""
+    """Return the transform of a file; raise an error if it is not rigid (E12)."""
     try:
         return check_rigid(transform, name=str(path))
     except InputError as error:

@@ -38,7 +38,7 @@ _SUFFIXES = {
     "_abs.rms": "mcflirt_absolute_rms",
     ".par": "mcflirt_parameters",
 }
-# Registrations to another image (diff2str.mat, dwi_to_T1w.mat) tell nothing about motion.
+# Registrations to another image (diff2str.mat, dwi_to_T1w.mat) do not measure motion.
 _REGISTRATION = re.compile(
     r"(2|_?to[-_]?|from-)(t1|std|standard|mni|str|struct|diff|dwi|anat|nodif|acpc)", re.IGNORECASE
 )
@@ -61,12 +61,12 @@ class MotionFile:
 def find_motion_files(
     paths: Sequence[str | os.PathLike[str]], *, frames: str | None = None
 ) -> list[MotionFile]:
-    """Look through folders and files and recognise what speaks of motion.
+    """Find the files about motion in folders, and recognise what they are.
 
     Parameters
     ----------
     paths : sequence of path-like
-        Folders, searched to any depth (hidden ones are passed over), or single files.
+        Folders, searched to any depth (without hidden ones), or single files.
     frames : str, optional
         A pattern such as ``*b0*.mat``: the transforms that are frames. By default all, except those
         whose name says that they lead to another image.
@@ -94,7 +94,7 @@ def find_motion_files(
 def _with_subjects(
     kinds: dict[Path, str | None], root: Path, frames: str | None
 ) -> list[MotionFile]:
-    """Say whose the recognised files are; tables name their subjects themselves."""
+    """Find the subjects of the recognised files; tables name theirs in their rows."""
     of_frames = [
         p for p, kind in kinds.items() if kind in FRAME_KINDS and _is_frame(p, root, frames)
     ]
@@ -109,7 +109,7 @@ def _with_subjects(
 
 
 def recognise(path: Path) -> str | None:
-    """Say what kind of motion file this is, from its name and first bytes, or None."""
+    """Return the kind of a motion file, from its name and first bytes, or None."""
     name = path.name.removesuffix(".gz")
     for suffix, kind in _SUFFIXES.items():
         if name.endswith(suffix):
@@ -125,7 +125,7 @@ def recognise(path: Path) -> str | None:
         if name.endswith((".tsv", ".csv", ".txt")):
             return _recognise_text(path)
     except StillomeError:
-        # A file that cannot be opened is a matter for whoever needs it.
+        # Not every file in a folder is about motion, so one that cannot be opened is skipped.
         return None
     return None
 
@@ -153,7 +153,7 @@ def _recognise_text(path: Path) -> str | None:
         return "itk"
     first = head.split(b"\n", 1)[0].decode("utf-8", errors="replace").strip()
     columns = {cell.strip().strip('"') for cell in re.split(r"[\t,;]", first)}
-    # fMRI has confounds of the same name; they say nothing about the diffusion scan.
+    # fMRI has confounds of the same name, which are not those of the diffusion scan.
     if "framewise_displacement" in columns and "task-" not in path.name:
         return "qsiprep_confounds"
     if "mean_fd" in columns and columns & {"raw_num_directions", "max_rel_rotation", "file_name"}:

@@ -1,4 +1,4 @@
-"""Writing a table of motion with a sidecar that says what each column is and where it is from."""
+"""Writing a table of motion with a sidecar that describes every column and its source."""
 
 import os
 from pathlib import Path
@@ -25,13 +25,13 @@ def write_motion(
     Parameters
     ----------
     table : pandas.DataFrame
-        What `read_motion` answered.
+        What `read_motion` returned.
     path : path-like
         Ends in ``.tsv``; the sidecar gets the same name with ``.json``.
     version : str
         The version of stillome, for the sidecar.
     overwrite : bool, default=False
-        Whether files that stand there may be replaced.
+        Whether existing files may be replaced.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def write_motion(
     Raises
     ------
     FileError, InputError
-        If the name does not end in ``.tsv``, or something stands there already.
+        If the name does not end in ``.tsv``, or a file exists already.
     """
     path, sidecar = Path(path), sidecar_of(path)
     check_replaceable(sidecar, overwrite=overwrite)

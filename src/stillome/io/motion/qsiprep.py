@@ -1,4 +1,4 @@
-"""What QSIPrep writes about motion: confounds per volume, and one row of image quality."""
+"""Motion files of QSIPrep: confounds per volume, and one row of image quality."""
 
 import os
 from pathlib import Path
@@ -100,5 +100,5 @@ def read_image_qc(
         raise FileError(f"{path}: several rows without subject_id. Name the subjects.")
     values = table["mean_fd"]
     if not pd.api.types.is_numeric_dtype(values) or (values < 0).any() or np.isinf(values).any():
-        raise InputError(f"{path}: mean_fd holds something that is no displacement in mm.")
+        raise InputError(f"{path}: mean_fd has a value that is not a displacement in mm.")
     return table

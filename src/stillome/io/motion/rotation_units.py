@@ -1,22 +1,22 @@
-"""Radians or degrees: files do not say, and a factor of 57 goes unnoticed in a confound."""
+"""Radians or degrees: files do not say which, and they differ by a factor of 57."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.exceptions import InputError
 
-# A head coil leaves no room for 0.5 rad (29°): such numbers are degrees.
+# A head cannot turn by 0.5 rad (29°) in a head coil: such numbers are degrees.
 _LARGEST_ROTATION_RAD = 0.5
 
 
 class RotationUnitError(InputError):
-    """Angles that look like degrees, though nobody said so (E11)."""
+    """Angles that look like degrees, without a stated unit (E11)."""
 
 
 def rotations_to_radians(
     angles: ArrayLike, *, unit: str | None = None, name: str = "motion"
 ) -> NDArray[np.float64]:
-    """Return angles in radians, refusing to guess when they look like degrees.
+    """Return angles in radians, or raise an error if they look like degrees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One table of motion per subject, from whatever a folder holds."""
+"""One table with the motion of every subject, from all motion files of a folder."""
 
 import logging
 import os
@@ -205,7 +205,7 @@ def _mean_absolute(displacements: NDArray[np.float64]) -> float:
 
 
 def _only_reference_known(frames: NDArray[np.float64]) -> bool:
-    """Whether all but the first frame are missing, whose distance to itself tells nothing."""
+    """Whether all frames are missing but the first, which is the reference itself."""
     return len(frames) > 1 and bool(
         np.isnan(frames[1:]).any(axis=tuple(range(1, frames.ndim))).all()
     )

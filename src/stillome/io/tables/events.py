@@ -1,4 +1,4 @@
-"""Sessions and events of a table: one is chosen by name, never by chance."""
+"""Sessions and events of a table: the user chooses one by name."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
     Raises
     ------
     SeveralEventsError, InputError
-        If the rows are of several events (E9), or repeat a subject for no visible reason.
+        If the rows are of several events (E9), or a subject is repeated within one event.
     """
     repeated = table[ids][table[ids].duplicated()]
     if repeated.empty:

@@ -1,6 +1,6 @@
 """Tables about subjects: BIDS participants and phenotypes, ABCD of every release, HCP.
 
-Ids are text and stay text; everything else becomes a number where the whole column is one.
+Ids are text and stay text. Other columns become numbers where every cell is one.
 """
 
 import difflib
@@ -62,8 +62,8 @@ def read_table(
     id_column : str, optional
         The column that holds the ids, where it is none of the usual ones.
     missing_values : iterable of float, optional
-        Codes that mean missing, such as -999. They are never taken for missing unasked: without
-        this, -999, 777 and 888 stay and a warning names their columns.
+        Codes that mean missing, such as -999. They are never set to missing by default: -999,
+        777 and 888 are kept and a warning names their columns.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def read_table(
     Raises
     ------
     FileError, InputError
-        If the file is no such table, rows repeat a subject (E8, E9), or a column is not there.
+        If the file is not such a table, rows repeat a subject (E8, E9), or a column is not there.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def read_traits(
     session: str | None = None,
     missing_values: Iterable[float] = (),
 ) -> pd.DataFrame:
-    """Read and join everything that is known about the subjects, one row each.
+    """Read and join tables about the subjects, one row each.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def read_traits(
     Raises
     ------
     FileError, InputError
-        As `read_table`; also if two tables contradict each other, or share no subject (E10).
+        As `read_table`; also if two tables contradict each other or have no common id (E10).
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _tables_of(Path(path))]
@@ -213,7 +213,7 @@ def _select(table: pd.DataFrame, columns: Sequence[str], path: Path) -> pd.DataF
 
 
 def to_numbers(column: "pd.Series[str]", path: str | os.PathLike[str]) -> "pd.Series[float]":
-    """Make a column of cells numeric, ``n/a`` missing, or say that it holds something else.
+    """Return a column of cells as numbers, with NaN for ``n/a``.
 
     Raises
     ------
@@ -222,7 +222,9 @@ def to_numbers(column: "pd.Series[str]", path: str | os.PathLike[str]) -> "pd.Se
     """
     numbers = _typed(column)
     if not pd.api.types.is_numeric_dtype(numbers) or np.isinf(numbers).any():
-        raise FileError(f"{path}: column {column.name!r} holds something that is not a number.")
+        raise FileError(
+            f"{path}: column {column.name!r} has a cell that is not a number. Correct it."
+        )
     return numbers
 
 
@@ -259,7 +261,7 @@ def _without_codes(table: pd.DataFrame, codes: Sequence[float], path: Path) -> p
         shown = ", ".join(suspects[:6]) + (", …" if len(suspects) > 6 else "")
         warnings.warn(
             f"{path}: {shown} may be codes for missing; they were left as they are. "
-            "Pass missing_values to make them missing.",
+            "Pass missing_values=... to make them missing.",
             StillomeWarning,
             stacklevel=3,
         )
