@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData
@@ -207,9 +208,7 @@ def _with_normal_ids(table: pd.DataFrame | None, name: str) -> pd.DataFrame | No
     return table.set_axis(pd.Index(normal, name="participant_id", dtype=object), axis=0)
 
 
-def _read_lengths(
-    lengths: PathLike | ArrayLike, labels: PathLike | Sequence[str] | None
-) -> NDArray[np.float64]:
+def _read_lengths(lengths: PathLike | ArrayLike, labels: PathLike | Sequence[str] | None) -> Floats:
     """Read lengths from files (the mean over subjects), or take them as given."""
     if not isinstance(lengths, str | os.PathLike):
         try:

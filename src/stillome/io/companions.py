@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.formats.bids_relmat import read_nodes
 from stillome.io.formats.text_matrix import is_number
@@ -82,7 +82,7 @@ def describe_transform(path: str | os.PathLike[str]) -> Inspection | None:
     return None
 
 
-def _transform(path: str, matrix: NDArray[np.float64], tool: str, *notes: str) -> Inspection:
+def _transform(path: str, matrix: Floats, tool: str, *notes: str) -> Inspection:
     facts = {
         "translation": f"{short(float(np.linalg.norm(matrix[:3, 3])))} mm",
         "determinant": short(float(np.linalg.det(matrix[:3, :3]))),

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from stillome.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class ConnectomeData:
     regions: pd.DataFrame
     measure: str
     source: Source
-    lengths: NDArray[np.float64] | None = None
+    lengths: Floats | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -21,7 +21,7 @@ from stillome.io.one_stack import read_stack
 from stillome.io.reading_options import Options
 from stillome.io.recognise import read_contents
 from stillome.io.region_labels import read_labels
-from stillome.io.subject_ids import normalise_id, normalise_ids
+from stillome.io.subject_ids import ID_COLUMNS, normalise_id, normalise_ids
 
 logger = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ def _read_subjects(subjects: PathLike | Sequence[str]) -> list[str]:
         return [normalise_id(subject) for subject in subjects]
     lines = [line.strip() for line in open_item(subjects).text().splitlines() if line.strip()]
     cells = [line.replace(",", "\t").split("\t")[0].strip() for line in lines]
-    if cells and cells[0].lower() in ("participant_id", "subject_id", "subject", "id", "eid"):
+    if cells and cells[0].lower() in ID_COLUMNS:
         cells = cells[1:]
     if not cells:
         raise FileError(f"{subjects}: no subject ids in it. Give one per line.")

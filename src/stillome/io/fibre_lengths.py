@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.connectome_measures import kind_of
 
@@ -28,7 +29,7 @@ def lengths_beside(contents: Contents, chosen: Holding) -> Holding | None:
     return found[0] if len(found) == 1 else None
 
 
-def mean_lengths(matrices: NDArray[Any]) -> NDArray[np.float64]:
+def mean_lengths(matrices: NDArray[Any]) -> Floats:
     """Average over the subjects that have the edge; 0 where nobody has it.
 
     Examples

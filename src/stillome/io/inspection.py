@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import HEADER, Cohort
 from stillome.exceptions import FileError, StillomeError, StillomeWarning
 from stillome.io.clean import NotSquareError
@@ -219,5 +219,5 @@ def _is_file(path: Place) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _positive(values: Floats) -> Floats:
     return values[values > 0] if (values > 0).any() else np.zeros(1)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.assemble import Reading, assemble, region_table
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
@@ -124,7 +125,7 @@ def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
 
 def _lengths(
     contents: Contents, holding: Holding, label: str, n_regions: int, options: Options
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+) -> tuple[Floats | None, tuple[str, ...]]:
     found = lengths_beside(contents, holding)
     if found is None:
         return None, ()

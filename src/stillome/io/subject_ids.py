@@ -10,6 +10,19 @@ from collections.abc import Iterable, Sequence
 
 from stillome.exceptions import InputError
 
+# What tables call the column of ids, in lower case, the most specific name first.
+ID_COLUMNS = (
+    "participant_id",
+    "src_subject_id",
+    "subjectkey",
+    "subject_id",
+    "subject",
+    "subjectid",
+    "participant",
+    "sub",
+    "eid",
+    "id",
+)
 _NDAR = re.compile(r"^NDAR_INV")
 
 

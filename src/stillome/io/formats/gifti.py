@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.mrtrix import atlas_of, measure_of
@@ -82,7 +83,7 @@ def _values(array: ElementTree.Element, label: str) -> NDArray[Any]:
     return flat.reshape(shape).astype(np.float64)
 
 
-def _ascii(text: str, count: int, label: str) -> NDArray[np.float64]:
+def _ascii(text: str, count: int, label: str) -> Floats:
     try:
         flat = np.array(text.split(), dtype=np.float64)
     except ValueError as error:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.guarded_files import Item, decoded
 
@@ -21,7 +22,7 @@ _MISSING = frozenset({"nan", "n/a", "na", ""})
 class TextMatrix(NamedTuple):
     """A matrix with the names written above and beside it, if any."""
 
-    values: NDArray[np.float64]
+    values: Floats
     columns: tuple[str, ...] | None
     rows: tuple[str, ...] | None
 
@@ -126,7 +127,7 @@ def format_number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
-def _parse_plain(data: bytes) -> NDArray[np.float64] | None:
+def _parse_plain(data: bytes) -> Floats | None:
     """Parse rows of plain numbers as JSON, which is twice as fast as any parser of tables."""
     if len(data) > _FAST_BYTES or data.translate(None, _PLAIN):
         return None
@@ -167,7 +168,7 @@ def _parse_cells(rows: list[list[str]], label: str) -> TextMatrix:
     return TextMatrix(_numbers(rows, label), columns, names)
 
 
-def _numbers(rows: list[list[str]], label: str) -> NDArray[np.float64]:
+def _numbers(rows: list[list[str]], label: str) -> Floats:
     try:
         return np.array([[to_number(cell) for cell in row] for row in rows])
     except ValueError as error:

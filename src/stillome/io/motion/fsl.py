@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError
 from stillome.io.guarded_files import open_item
 from stillome.io.motion.rigid import check_rigid
@@ -33,7 +33,7 @@ class EddyQuad(NamedTuple):
     outliers_percent: float
 
 
-def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
+def read_eddy_movement_rms(path: PathLike) -> Floats:
     """Read ``*.eddy_movement_rms`` (or ``*.eddy_restricted_movement_rms``).
 
     Returns
@@ -58,9 +58,7 @@ def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
     return values
 
 
-def read_eddy_parameters(
-    path: PathLike, *, rotation_unit: str | None = None
-) -> NDArray[np.float64]:
+def read_eddy_parameters(path: PathLike, *, rotation_unit: str | None = None) -> Floats:
     """Read the movement in ``*.eddy_parameters``; eddy-current terms are left out.
 
     Parameters
@@ -80,7 +78,7 @@ def read_eddy_parameters(
     return _with_radians(values[:, :6], path, rotation_unit)
 
 
-def read_eddy_outlier_map(path: PathLike) -> NDArray[np.float64]:
+def read_eddy_outlier_map(path: PathLike) -> Floats:
     """Read ``*.eddy_outlier_map``, ``*_n_stdev_map`` or ``*_n_sqr_stdev_map``.
 
     Returns
@@ -134,7 +132,7 @@ def read_eddy_quad(path: PathLike) -> EddyQuad:
     return EddyQuad(*(float("nan") if value is None else float(value) for value in values))
 
 
-def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> NDArray[np.float64]:
+def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> Floats:
     """Read a 4×4 matrix that FLIRT or MCFLIRT wrote.
 
     Parameters
@@ -156,7 +154,7 @@ def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> NDArray[np.float
     return checked_rigid(values, path) if rigid else values
 
 
-def read_mcflirt_matrices(folder: PathLike) -> NDArray[np.float64]:
+def read_mcflirt_matrices(folder: PathLike) -> Floats:
     """Read all ``MAT_NNNN`` of an MCFLIRT ``.mat`` folder, shape (N, 4, 4), in order."""
     try:
         found = {
@@ -169,9 +167,7 @@ def read_mcflirt_matrices(folder: PathLike) -> NDArray[np.float64]:
     return np.stack([read_flirt_matrix(found[frame]) for frame in sorted(found)])
 
 
-def read_mcflirt_parameters(
-    path: PathLike, *, rotation_unit: str | None = None
-) -> NDArray[np.float64]:
+def read_mcflirt_parameters(path: PathLike, *, rotation_unit: str | None = None) -> Floats:
     """Read MCFLIRT's ``.par``, in which rotations come first.
 
     Returns
@@ -185,7 +181,7 @@ def read_mcflirt_parameters(
     return _with_radians(values[:, [3, 4, 5, 0, 1, 2]], path, rotation_unit)
 
 
-def read_mcflirt_rms(path: PathLike) -> NDArray[np.float64]:
+def read_mcflirt_rms(path: PathLike) -> Floats:
     """Read MCFLIRT's ``*_rel.rms`` (N-1 values) or ``*_abs.rms`` (N values) in mm, shape (n,)."""
     values = _numbers(path)
     if values.shape[1] != 1 or (values < 0).any():
@@ -193,7 +189,7 @@ def read_mcflirt_rms(path: PathLike) -> NDArray[np.float64]:
     return values[:, 0]
 
 
-def checked_rigid(transform: NDArray[np.float64], path: PathLike) -> NDArray[np.float64]:
+def checked_rigid(transform: Floats, path: PathLike) -> Floats:
     """Return the transform of a file; raise an error if it is not rigid (E12)."""
     try:
         return check_rigid(transform, name=str(path))
@@ -201,12 +197,10 @@ def checked_rigid(transform: NDArray[np.float64], path: PathLike) -> NDArray[np.
         raise FileError(str(error)) from error
 
 
-def _numbers(path: PathLike) -> NDArray[np.float64]:
+def _numbers(path: PathLike) -> Floats:
     return parse_numbers(read_text(path, limit=_LIMIT).splitlines(), str(path))
 
 
-def _with_radians(
-    values: NDArray[np.float64], path: PathLike, unit: str | None
-) -> NDArray[np.float64]:
+def _with_radians(values: Floats, path: PathLike, unit: str | None) -> Floats:
     radians = rotations_to_radians(values[:, 3:], unit=unit, name=str(path))
     return np.hstack([values[:, :3], radians])

@@ -11,7 +11,7 @@ from stillome.io.find_subjects import session_of, subjects_of
 from stillome.io.guarded_files import existing_path, open_item, refuse_locked_folder
 from stillome.io.motion.abcd import MOTION_COLUMNS
 from stillome.io.motion.itk_transforms import mat_kind
-from stillome.io.tables.phenotypes import ID_COLUMNS
+from stillome.io.subject_ids import ID_COLUMNS
 
 # Kinds of which a subject has one file per frame; of all others there is one file.
 FRAME_KINDS = ("flirt", "mcflirt_matrices", "itk")

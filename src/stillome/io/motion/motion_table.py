@@ -7,10 +7,8 @@ from typing import Any
 import pandas as pd
 
 from stillome.exceptions import InputError
-from stillome.io.write import provenance
+from stillome.io.write import provenance, unit_of
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
-
-_UNITS = {"mm": "mm", "rad": "rad", "percent": "%", "slices": "count"}
 
 
 def write_motion(
@@ -71,7 +69,7 @@ def _description(table: pd.DataFrame, version: str) -> dict[str, Any]:
     columns = {
         name: {
             "Description": measures.get(name, ""),
-            "Units": _UNITS.get(name.rsplit("_", 1)[-1], "n/a"),
+            "Units": unit_of(name),
             "Source": sources.get(name, "n/a"),
         }
         for name in table.columns

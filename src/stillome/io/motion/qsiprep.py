@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError
 from stillome.io.find_subjects import subjects_of
 from stillome.io.motion.rotation_units import rotations_to_radians
@@ -27,7 +27,7 @@ def read_qsiprep_confounds(
     ----------
     path : path-like
     rotation_unit : {"rad", "deg"}, optional
-        Radians by default, refused when too large for a head (E11).
+        As in `stillome.io.motion.fsl.read_eddy_parameters`.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def read_qsiprep_confounds(
     return table
 
 
-def confound_parameters(confounds: pd.DataFrame) -> NDArray[np.float64] | None:
+def confound_parameters(confounds: pd.DataFrame) -> Floats | None:
     """Return the six parameters (N, 6) of QSIPrep's confounds (mm, rad), or None without them."""
     if not all(name in confounds for name in PARAMETERS):
         return None

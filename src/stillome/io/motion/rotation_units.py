@@ -1,8 +1,9 @@
 """Radians or degrees: files do not say which, and they differ by a factor of 57."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 
 # A head cannot turn by 0.5 rad (29°) in a head coil: such numbers are degrees.
@@ -15,7 +16,7 @@ class RotationUnitError(InputError):
 
 def rotations_to_radians(
     angles: ArrayLike, *, unit: str | None = None, name: str = "motion"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return angles in radians, or raise an error if they look like degrees.
 
     Parameters

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.motion import fsl
 from stillome.io.motion.abcd import read_abcd_motion
@@ -193,18 +193,18 @@ def _from_confounds(confounds: pd.DataFrame) -> Summary:
     return summary
 
 
-def _misalignment(transforms: NDArray[np.float64]) -> Summary:
+def _misalignment(transforms: Floats) -> Summary:
     translation, rotation, _ = residual_misalignment(transforms)
     if _only_reference_known(transforms):
         translation = rotation = float("nan")
     return {"translation_mm": translation, "rotation_rad": rotation}
 
 
-def _mean_absolute(displacements: NDArray[np.float64]) -> float:
+def _mean_absolute(displacements: Floats) -> float:
     return float("nan") if _only_reference_known(displacements) else mean_of_known(displacements)
 
 
-def _only_reference_known(frames: NDArray[np.float64]) -> bool:
+def _only_reference_known(frames: Floats) -> bool:
     """Whether all frames are missing but the first, which is the reference itself."""
     return len(frames) > 1 and bool(
         np.isnan(frames[1:]).any(axis=tuple(range(1, frames.ndim))).all()

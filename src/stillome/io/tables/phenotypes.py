@@ -15,22 +15,10 @@ import numpy as np
 import pandas as pd
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.io.subject_ids import ids_in_common, normalise_ids
+from stillome.io.subject_ids import ID_COLUMNS, ids_in_common, normalise_ids
 from stillome.io.tables.delimited import read_cells
 from stillome.io.tables.events import SESSION_COLUMNS, check_one_row_each, choose_session
 
-ID_COLUMNS = (
-    "participant_id",
-    "src_subject_id",
-    "subjectkey",
-    "subject_id",
-    "subject",
-    "subjectid",
-    "participant",
-    "sub",
-    "eid",
-    "id",
-)
 SENTINELS = (-999.0, 777.0, 888.0)
 
 _ABCD_ADMINISTRATION = ("collection_id", "collection_title", "dataset_id", "interview_date")
