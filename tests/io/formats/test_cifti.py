@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+import nibabel
 import numpy as np
 import pytest
 
@@ -44,6 +45,17 @@ def test_other_contents_are_refused(
     change(pconn, place, form, value)
     with pytest.raises(FileError, match=sentence):
         read_connectomes(pconn)
+
+
+def test_nibabel_does_not_print_what_it_mends(
+    pconn: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    change(pconn, 348, "<i", 828047360)  # a code of the sform that is not valid
+    nibabel.load(pconn)
+    assert "sform_code 828047360 not valid" in caplog.text
+    caplog.clear()
+    np.testing.assert_array_equal(read_connectomes(pconn).connectomes[0], TRUTH[0])
+    assert not caplog.text
 
 
 def test_two_axes_of_different_parcels_are_refused(pconn: Path) -> None:

@@ -1,7 +1,10 @@
 """CIFTI-2 `*.pconn.nii`: a matrix between parcels, read and written by nibabel."""
 
+import contextlib
+import logging
 import struct
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +39,7 @@ def read(item: Item) -> Contents:
     data = item.data()
     refuse_entities(data, item.label)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sizes that do not fit, which are checked below
+        with _silent():
             image = Cifti2Image.from_bytes(data)
         intent = int(image.nifti_header["intent_code"])
         axes = [_parcels(image.header.matrix.get_index_map(i)) for i in (0, 1)]
@@ -84,6 +86,24 @@ def write(path: Path, holding: Holding) -> None:
     image.update_headers()
     image.nifti_header.set_intent("ConnParcels")
     nibabel.save(image, path)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep nibabel from warning and logging; what is wrong becomes one error."""
+    from nibabel.imageglobals import logger
+
+    logger.addFilter(_nothing)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.removeFilter(_nothing)
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
 
 
 def _parcels(index_map: Any) -> tuple[str, ...]:
