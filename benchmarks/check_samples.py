@@ -15,7 +15,7 @@ from stillome.io.connectomes import read_connectomes
 from stillome.io.inspection import inspect_path
 from stillome.io.motion.fsl import read_eddy_movement_rms, read_flirt_matrix, read_mcflirt_matrices
 from stillome.io.motion.itk_transforms import read_itk_transform
-from stillome.io.motion.rigid import so3_log
+from stillome.io.motion.rigid import rigid_displacements
 from stillome.io.motion.summary import read_motion
 from stillome.io.tables.phenotypes import read_table
 
@@ -87,10 +87,10 @@ def check_motion(folder: Path) -> list[tuple[str, bool]]:
     results.append(("transforms/flirt_rigid.mat, translation", same))
     frames = read_mcflirt_matrices(transforms / "mcflirt.mat")
     results.append(("transforms/mcflirt.mat", np.allclose(frames[-1], truth["A4"], atol=1e-5)))
-    angle = np.linalg.norm(so3_log(truth["A4"][:3, :3]))
+    _, angle = rigid_displacements(truth["A4"][None])
     for name in ("itk_affine.txt", "ants_0GenericAffine.mat"):
         found = read_itk_transform(transforms / name)
-        same = np.isclose(np.linalg.norm(so3_log(found[:3, :3])), angle, atol=1e-5)
+        same = np.isclose(rigid_displacements(found[None])[1], angle, atol=1e-5)
         results.append((f"transforms/{name}, rotation", bool(same)))
     return results
 

@@ -16,14 +16,14 @@ def symmetric(n_subjects: int, n_regions: int, dtype: str) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u2"])
 @pytest.mark.parametrize("late", [False, True])
-def test_the_share_of_the_diagonal_is_that_of_the_whole_stack(dtype: str, late: bool) -> None:
+def test_the_fraction_of_the_diagonal_is_that_of_the_whole_stack(dtype: str, late: bool) -> None:
     matrices = symmetric(9, 300, dtype)
     assert len(list(blocks_of(matrices))) > 1
     np.einsum("nii->ni", matrices)[-1 if late else 0] = 7
     fibres = np.triu(matrices).sum()
     tally = Tally()
     Cleaner(str).clean(matrices, tally)
-    assert tally.share_removed == pytest.approx(300 * 7 / fibres, rel=1e-6)
+    assert tally.diagonal_fraction == pytest.approx(300 * 7 / fibres, rel=1e-6)
     assert not np.einsum("nii->ni", matrices).any()
 
 

@@ -33,7 +33,7 @@ def test_e2_names_the_odd_subject(tmp_path: Path) -> None:
         save(tmp_path / f"sub-{subject}.csv", COUNTS[i] if i != 2 else COUNTS[i][:5, :5])
     sentence = (
         f"{tmp_path / 'sub-A03.csv'}: 5 regions; the other 3 subjects have 6. "
-        "Give --labels or exclude the subject."
+        "Give labels=... or exclude the subject."
     )
     with pytest.raises(FileError, match=re.escape(sentence)):
         read_connectomes(tmp_path)
@@ -45,7 +45,7 @@ def test_e3_names_the_worst_edge(tmp_path: Path) -> None:
     path = save(tmp_path / "sub-01.csv", matrix)
     sentence = (
         f"{path}: neither symmetric nor triangular (max |A−Aᵀ|=9 at lh-cuneus/rh-fusiform). "
-        "Use --symmetrize {max,mean,upper}."
+        "Use symmetrize='max', 'mean' or 'upper'."
     )
     with pytest.raises(FileError, match=re.escape(sentence)):
         read_connectomes(path, labels=NAMES)
@@ -91,7 +91,9 @@ def test_e5_says_what_it_looks_like(
     tmp_path: Path, name: str, matrix: np.ndarray, kind: str
 ) -> None:
     path = save(tmp_path / name, matrix)
-    sentence = rf"^{re.escape(str(path))}: looks like {kind}, not counts \(.+\)\. Pass --measure to"
+    sentence = (
+        rf"^{re.escape(str(path))}: looks like {kind}, not counts \(.+\)\. Pass measure=\.\.\. to"
+    )
     with pytest.raises(FileError, match=sentence):
         read_connectomes(path)
     if kind != "correlations":
@@ -109,7 +111,7 @@ def test_e6_lists_the_matrices_of_a_file(tmp_path: Path) -> None:
     folder = SAMPLES["qsirecon"].make(tmp_path)
     sentence = (
         r"sub-A01_ses-1_connectivity\.mat holds several matrices: "
-        r"\[Toy6/radius2_count, Toy6_ext/radius2_count\]\. Choose --atlas/--measure\."
+        r"\[Toy6/radius2_count, Toy6_ext/radius2_count\]\. Choose atlas=... or measure=...\."
     )
     with pytest.raises(FileError, match=sentence):
         read_connectomes(folder)
@@ -121,7 +123,7 @@ def test_e6_lists_the_patterns_of_a_folder(tmp_path: Path) -> None:
         save(tmp_path / f"sub-{subject}_desc-toy_connectome.csv", COUNTS[i] * 2)
     sentence = (
         f"{tmp_path} holds several matrices: [*_desc-aal_connectome.csv, "
-        "*_desc-toy_connectome.csv]. Choose --atlas/--measure."
+        "*_desc-toy_connectome.csv]. Choose atlas=... or measure=...."
     )
     with pytest.raises(FileError, match=re.escape(sentence)):
         read_connectomes(tmp_path)

@@ -11,7 +11,7 @@ from connectome_files import COUNTS, IDS, NAMES, SAMPLES, TRUE_LENGTHS, TRUTH
 from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeError, StillomeWarning
 from stillome.io.connectomes import read_connectomes
-from stillome.io.region_labels import desikan_killiany
+from stillome.io.region_names import desikan_killiany
 
 
 def save(path: Path, matrix: np.ndarray) -> Path:
@@ -64,6 +64,51 @@ def test_counts_are_preferred_over_weights_and_measures_can_be_chosen(tmp_path: 
     np.testing.assert_allclose(lengths.connectomes, TRUE_LENGTHS)
 
 
+CMP3 = {
+    "number_of_fibers": COUNTS[0],
+    "fiber_length_mean": TRUE_LENGTHS[0],
+    "fiber_length_std": TRUE_LENGTHS[0] / 9,
+    "fiber_proportion": COUNTS[0] / COUNTS[0].sum(),
+    "fiber_density": COUNTS[0] / 70,
+    "normalized_fiber_density": COUNTS[0] / 7000,
+    "FA_mean": COUNTS[0] / 1000,
+    "own_measure": COUNTS[0] * 2,
+}
+
+
+@pytest.mark.parametrize("form", ["mat", "tsv"])
+def test_the_only_fibre_count_of_a_file_is_taken_and_that_is_said(
+    form: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"sub-A01_conndata-network_connectivity.{form}"
+    if form == "mat":
+        nodes = {"dn_name": np.array(NAMES, dtype=object)}
+        scipy.io.savemat(path, {"sc": CMP3, "nodes": nodes})
+    else:
+        lines = ["\t".join(["source", "target", *CMP3])]
+        for a, b in zip(*np.triu_indices(6), strict=True):
+            cells = [str(a + 1), str(b + 1), *(str(values[a, b]) for values in CMP3.values())]
+            lines.append("\t".join(cells))
+        path.write_text("\n".join(lines))
+    data = read_connectomes(path)
+    np.testing.assert_array_equal(data.connectomes[0], TRUTH[0])
+    assert data.lengths is not None
+    np.testing.assert_allclose(data.lengths, TRUE_LENGTHS[0])
+    (said,) = [note for note in data.notes if "as the fibre count" in note]
+    assert said.startswith("took 'number_of_fibers' as the fibre count, not [fiber_proportion, ")
+    assert "length" not in said
+    density = read_connectomes(path, measure="fiber_density")
+    assert not any("as the fibre count" in note for note in density.notes)
+
+
+def test_two_fibre_counts_are_asked_about(tmp_path: Path) -> None:
+    content = {"sc": {"number_of_fibers": COUNTS[0], "streamline_count": COUNTS[0]}, "nodes": {}}
+    scipy.io.savemat(tmp_path / "sub-A01.mat", content)
+    sentence = r"\[number_of_fibers, streamline_count\]. Choose atlas=... or measure=...."
+    with pytest.raises(FileError, match=sentence):
+        read_connectomes(tmp_path / "sub-A01.mat")
+
+
 def test_atlas_names_may_hold_underscores(tmp_path: Path) -> None:
     folder = SAMPLES["qsirecon"].make(tmp_path)
     data = read_connectomes(folder, atlas="Toy6_ext")
@@ -76,7 +121,7 @@ def test_several_sessions_are_asked_about(tmp_path: Path) -> None:
         for i, subject in enumerate(IDS):
             name = f"sub-{subject}/ses-{session}/sub-{subject}_ses-{session}_connectome.csv"
             save(tmp_path / name, COUNTS[i] * factor)
-    with pytest.raises(FileError, match=r"has several sessions \['one', 'two'\]. Choose one"):
+    with pytest.raises(FileError, match=r"has several sessions \['one', 'two'\]. Choose session="):
         read_connectomes(tmp_path)
     np.testing.assert_array_equal(read_connectomes(tmp_path, session="two").connectomes, TRUTH * 2)
     with pytest.raises(FileError, match="session 'three'"):
@@ -157,9 +202,9 @@ def test_dipy_keeps_row_0_if_the_labels_name_it(tmp_path: Path) -> None:
 
 def test_subjects_are_given_chosen_and_ordered(tmp_path: Path) -> None:
     stack = SAMPLES["npy_stack"].make(tmp_path)
-    with pytest.raises(FileError, match=r"4 matrices without subject ids\. Pass --subjects"):
+    with pytest.raises(FileError, match=r"4 matrices without subject ids\. Pass subjects="):
         read_connectomes(stack)
-    with pytest.raises(FileError, match="--subjects has 2 ids"):
+    with pytest.raises(FileError, match=r"subjects=\.\.\. has 2 ids"):
         read_connectomes(stack, subjects=["a", "b"])
     ids = tmp_path / "ids.txt"
     ids.write_text("participant_id\n" + "\n".join(f"sub-{subject}" for subject in IDS))
@@ -177,12 +222,12 @@ def test_the_axis_of_subjects_is_asked_for_when_it_cannot_be_told(tmp_path: Path
     cube = np.concatenate([COUNTS, COUNTS[:2]])
     np.save(tmp_path / "cube.npy", np.moveaxis(cube, 0, 2))
     ids = list("abcdef")
-    with pytest.raises(FileError, match="Pass --axis"):
+    with pytest.raises(FileError, match="Pass axis="):
         read_connectomes(tmp_path / "cube.npy", subjects=ids)
     data = read_connectomes(tmp_path / "cube.npy", subjects=ids, axis=2)
     np.testing.assert_array_equal(data.connectomes[:4], TRUTH)
     assert read_connectomes(tmp_path / "cube.npy", subjects=ids, axis=-1).n_subjects == 6
-    with pytest.raises(FileError, match="--axis"):
+    with pytest.raises(FileError, match="axis=7 does not leave a square"):
         read_connectomes(tmp_path / "cube.npy", subjects=ids, axis=7)
 
 

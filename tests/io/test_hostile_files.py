@@ -185,6 +185,14 @@ def test_endless_entities_are_refused(name: str, tmp_path: Path) -> None:
         read_connectomes(tmp_path / name)
 
 
+def test_endless_entities_in_cifti_are_refused(tmp_path: Path) -> None:
+    folder = SAMPLES["cifti"].make(tmp_path)
+    path = min(folder.glob("*.pconn.nii"))
+    path.write_bytes(path.read_bytes().replace(b"<Parcel ", b'<!ENTITY a "b"><Parcel ', 1))
+    with pytest.raises(FileError, match="entities of its own"):
+        read_connectomes(path)
+
+
 def test_gifti_does_not_open_other_files(tmp_path: Path) -> None:
     path = tmp_path / "sub-01_full-connectome.shape.gii"
     path.write_text(

@@ -27,7 +27,7 @@ def test_every_format_is_described(name: str, tmp_path: Path) -> None:
         assert found.facts["lengths"].endswith("mm on average")
     if name == "npy_stack":
         assert found.facts["subjects"] == "4, without ids"
-        assert "Pass --subjects" in found.warnings[0]
+        assert "Pass subjects=" in found.warnings[0]
 
 
 def test_motion_files_and_tables_are_described(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_readers_refuse_is_described_with_their_sentence(tmp_path: Path) ->
     np.savez(tmp_path / "two.npz", left=TRUTH, right=TRUTH)
     found = inspect_path(tmp_path / "two.npz")
     assert found.facts == {"matrices": "2: left, right"}
-    assert "Choose --atlas/--measure" in found.warnings[0]
+    assert "Choose atlas=... or measure=" in found.warnings[0]
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

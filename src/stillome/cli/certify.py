@@ -163,7 +163,7 @@ def is_feature_table(place: str) -> bool:
     from stillome.io.formats import wide_tables
     from stillome.io.formats.text_matrix import first_cells
     from stillome.io.guarded_files import open_item
-    from stillome.io.tables.phenotypes import ID_COLUMNS
+    from stillome.io.subject_ids import ID_COLUMNS
 
     if not Path(place).is_file():
         return False

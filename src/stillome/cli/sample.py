@@ -63,7 +63,7 @@ def draw_cohort(fitted: "FittedModel", n_subjects: int, seed: int) -> "Cohort":
     import pandas as pd
 
     from stillome.cohort.cohort import Cohort
-    from stillome.io.region_labels import described
+    from stillome.io.region_names import described
     from stillome.simulate.simulated_cohort import numbered_ids
 
     model: Any = fitted.model

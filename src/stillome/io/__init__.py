@@ -1,7 +1,7 @@
-"""Readers and writers, named after who writes the file.
+"""Readers and writers, named after the tool that writes the file.
 
-`read_connectomes`, `read_motion` and `read_traits` make one clean record each of whatever a
-pipeline wrote; `read_cohort` joins them; `write_connectomes` gives results back.
+`read_connectomes`, `read_motion` and `read_traits` read the output of a pipeline into one record
+each. `read_cohort` joins them by subject. `write_connectomes` writes results.
 """
 
 from stillome.io.cohorts import read_cohort

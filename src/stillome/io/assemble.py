@@ -1,4 +1,4 @@
-"""Single matrices of many subjects, brought to one set of regions in one order."""
+"""Matrices of single subjects, aligned to one set of regions in one order."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.clean import as_numbers, check_square
 from stillome.io.connectome_data import Holding
-from stillome.io.region_labels import described, positions_of
+from stillome.io.region_names import described, positions_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """Matrices (n, V, V) with their regions; still as written."""
+    """Matrices (n, V, V) as written, with their regions."""
 
     matrices: NDArray[Any]
     regions: pd.DataFrame
@@ -34,7 +34,7 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
-# Sizes of common parcellations: one more row smells of tck2connectome -keep_unassigned.
+# Sizes of common parcellations: one more row suggests tck2connectome -keep_unassigned.
 _COMMON_SIZES = frozenset({68, 82, 84, 90, 100, 116, 148, 164, 200, 246, 300, 360, 379, 400, 500})
 
 
@@ -67,7 +67,7 @@ def check_sizes(labels: Sequence[str], sizes: Sequence[int]) -> None:
         if size != usual:
             raise FileError(
                 f"{label}: {size} regions; the other {count} subjects have {usual}. "
-                "Give --labels or exclude the subject."
+                "Give labels=... or exclude the subject."
             )
 
 
@@ -78,7 +78,7 @@ def region_table(
     if labels is not None:
         if len(labels) != size:
             raise FileError(
-                f"{label}: {size} regions, but --labels name {len(labels)}. Name every row."
+                f"{label}: {size} regions, but labels=... names {len(labels)}. Name every row."
             )
         if set(labels.columns) == {"name"}:
             table, notes = described(list(labels["name"]))
@@ -89,7 +89,7 @@ def region_table(
         return table, tuple(notes)
     numbered = pd.DataFrame({"name": [f"region-{i + 1:03d}" for i in range(size)]})
     if size - 1 in _COMMON_SIZES and size not in _COMMON_SIZES:
-        note = f"{size} regions are {size - 1} + 1: if row 0 is -keep_unassigned, give --labels."
+        note = f"{size} regions are {size - 1} + 1: if row 0 is -keep_unassigned, give labels=...."
         return numbered, (note,)
     return numbered, ()
 
@@ -97,7 +97,7 @@ def region_table(
 def _without_background(
     reading: Reading, labels: pd.DataFrame | None, warnings: list[str]
 ) -> Reading:
-    """Leave out row and column 0 where they stand for no region."""
+    """Leave out row and column 0 where they are not a region."""
     holding = reading.holding
     size = holding.values.shape[0]
     wanted = None if labels is None else len(labels)
@@ -143,7 +143,7 @@ def _assemble_named(
 
 
 def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) -> Assembled:
-    """Edge lists leave out regions without edges: those of all subjects count."""
+    """Use the regions of all subjects: edge lists leave out regions without edges."""
     union = list(dict.fromkeys(n for r in readings for n in r.holding.regions or ()))
     numbered = all(name.isdecimal() for name in union)
     if numbered:
@@ -156,7 +156,7 @@ def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) 
     unknown = next((name for name in union if name not in places), None)
     if unknown is not None:
         raise FileError(
-            f"{readings[0].label}: an edge leads to {unknown!r}, which --labels do not name."
+            f"{readings[0].label}: an edge leads to {unknown!r}, which labels=... does not name."
         )
     table, notes = region_table(wanted, len(wanted), labels, readings[0].label)
     matrices = np.zeros((len(readings), len(wanted), len(wanted)))

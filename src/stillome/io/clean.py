@@ -1,7 +1,7 @@
-"""From matrices as written to connectomes: mirrored triangles, empty diagonals, bad values named.
+"""From matrices as written to connectomes: symmetric, zero diagonal, no bad values.
 
-Works in place on blocks of matrices that fit into the processor's cache, so that a stack is judged
-about as fast as it can be read.
+Works in place on blocks of matrices that fit into the processor's cache, so that checking a stack
+takes about as long as reading it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +17,13 @@ _BLOCK_BYTES = 2**20
 _SYMMETRIZE = ("max", "mean", "upper", "lower")
 
 
-# Where matrices stand in their stack.
+# Positions of matrices in their stack.
 Positions = Sequence[int] | NDArray[np.intp]
 
 
 @dataclass
 class Tally:
-    """What cleaning came across, added up over all blocks."""
+    """What cleaning found, summed over all blocks."""
 
     diagonal: float = 0.0
     total: float = 0.0
@@ -36,8 +36,8 @@ class Tally:
         return max(self.triangles, key=lambda name: self.triangles[name], default="symmetric")
 
     @property
-    def share_removed(self) -> float:
-        """The diagonal's share of the sum of each triangle with its diagonal."""
+    def diagonal_fraction(self) -> float:
+        """The sum of the diagonal as a fraction of a triangle with its diagonal."""
         whole = self.diagonal + self.total
         return self.diagonal / whole if whole > 0 else 0.0
 
@@ -57,12 +57,12 @@ class NotSquareError(FileError):
 
 @dataclass(frozen=True)
 class Cleaner:
-    """How matrices are to be cleaned, and how messages call them.
+    """How matrices are cleaned, and their names in messages.
 
     Parameters
     ----------
     label_of : callable
-        From a position in the stack to what messages call that matrix.
+        From a position in the stack to the name of that matrix in messages.
     regions : sequence of str or None
         Names for messages.
     symmetrize : {"max", "mean", "upper", "lower"} or None
@@ -97,7 +97,7 @@ class Cleaner:
         matrices : array of shape (k, V, V)
         tally : Tally
         positions : sequence or array of int, optional
-            Where each of them stands in the whole stack; by default 0 to k - 1.
+            Position of each in the whole stack; by default 0 to k - 1.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Cleaner:
         diagonal[...] = 0
 
     def _mirror(self, matrix: NDArray[Any], position: int) -> str:
-        """Make one matrix symmetric in place; say how it was stored."""
+        """Make one matrix symmetric in place; return how it was stored."""
         if not np.tril(matrix, -1).any():
             matrix += np.triu(matrix, 1).T
             return "upper"
@@ -158,7 +158,8 @@ class Cleaner:
             names = (self.regions[int(row)], self.regions[int(column)])
         return FileError(
             f"{self.label_of(position)}: neither symmetric nor triangular "
-            f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). Use --symmetrize {{max,mean,upper}}."
+            f"(max |A−Aᵀ|={gap.max():g} at {'/'.join(names)}). "
+            "Use symmetrize='max', 'mean' or 'upper'."
         )
 
     def _refuse_values(self, block: NDArray[Any], places: Positions) -> None:
@@ -199,7 +200,7 @@ def check_dtype(dtype: np.dtype[Any], label: str) -> None:
 
 
 def pickled(label: str) -> FileError:
-    """Return the refusal of pickled Python objects (E7)."""
+    """Return the error for pickled Python objects (E7)."""
     return FileError(
         f"{label} contains pickled Python objects, which can run code. Re-save as .npz."
     )
@@ -215,7 +216,7 @@ def check_square(shape: tuple[int, ...], label: str) -> None:
 
 
 def blocks_of(matrices: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Walk over a stack in blocks that fit into the cache: (first position, view)."""
+    """Iterate over a stack in blocks that fit into the cache: (first position, view)."""
     size = max(1, _BLOCK_BYTES // max(1, matrices[:1].nbytes))
     for start in range(0, len(matrices), size):
         yield start, matrices[start : start + size]

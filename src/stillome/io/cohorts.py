@@ -1,4 +1,4 @@
-"""`read_cohort`: connectomes, motion and traits of the same subjects, and who was left out."""
+"""`read_cohort`: connectomes, motion and traits of the same subjects, joined by id."""
 
 import os
 import warnings
@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData
@@ -17,6 +18,7 @@ from stillome.io.fibre_lengths import mean_lengths
 from stillome.io.find import PathLike
 from stillome.io.motion.summary import read_motion
 from stillome.io.subject_ids import ids_in_common, normalise_ids
+from stillome.io.tables.events import SeveralEventsError
 from stillome.io.tables.phenotypes import read_traits
 from stillome.persistence import write_table, written_aside
 
@@ -81,7 +83,7 @@ def read_cohort(
     Raises
     ------
     FileError, InputError
-        If something cannot be read, no ids are in common (E10), or nobody is left (E13).
+        If something cannot be read, no ids are in common (E10), or no subject is left (E13).
 
     Warns
     -----
@@ -124,7 +126,7 @@ def read_cohort(
 def join_subjects(
     subject_ids: Sequence[str], motion: pd.DataFrame | None, traits: pd.DataFrame | None
 ) -> Join:
-    """Find the subjects that have everything, and say what each of the others lacks.
+    """Find the subjects that have everything, and what each of the others lacks.
 
     Parameters
     ----------
@@ -191,7 +193,12 @@ def _trait_table(
 ) -> pd.DataFrame | None:
     if traits is None or isinstance(traits, pd.DataFrame):
         return _with_normal_ids(traits, "traits")
-    return read_traits(traits, columns=columns, session=event, missing_values=missing_values)
+    try:
+        return read_traits(traits, columns=columns, session=event, missing_values=missing_values)
+    except SeveralEventsError as error:
+        # Here `session` is that of the connectomes and motion files.
+        sentence = str(error).replace("session=", "event=")
+        raise SeveralEventsError(sentence, error.facts) from error
 
 
 def _with_normal_ids(table: pd.DataFrame | None, name: str) -> pd.DataFrame | None:
@@ -201,9 +208,7 @@ def _with_normal_ids(table: pd.DataFrame | None, name: str) -> pd.DataFrame | No
     return table.set_axis(pd.Index(normal, name="participant_id", dtype=object), axis=0)
 
 
-def _read_lengths(
-    lengths: PathLike | ArrayLike, labels: PathLike | Sequence[str] | None
-) -> NDArray[np.float64]:
+def _read_lengths(lengths: PathLike | ArrayLike, labels: PathLike | Sequence[str] | None) -> Floats:
     """Read lengths from files (the mean over subjects), or take them as given."""
     if not isinstance(lengths, str | os.PathLike):
         try:

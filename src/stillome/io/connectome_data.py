@@ -1,36 +1,36 @@
-"""What was read: the record that users get, and the parts that readers hand over."""
+"""What was read: the record that users get, and the parts of it that readers return."""
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from stillome.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """One matrix, or one stack of matrices, as a file holds it: not judged yet.
+    """One matrix, or one stack of matrices, as a file holds it, before any check.
 
     Attributes
     ----------
     values : array of shape (V, V) or (n, V, V)
         As written; anything that has a `shape`, a `dtype` and slices like an array.
     measure : str
-        The file's own word for what was measured (``radius2_count``, ``mean_length``).
+        The file's name for the measure (``radius2_count``, ``mean_length``).
     atlas : str or None
     regions : tuple of str or None
         Names of the rows, where the file gives them.
     subject_ids : tuple of str or None
         For a stack: whose matrices they are, where the file says so.
     axis : int or None
-        For a stack: the axis of `values` that runs over subjects; None if that is to be found.
+        For a stack: the axis of `values` that runs over subjects; None if it has to be found.
     edges : bool
-        Whether `values` are (n, E) edge vectors in an order that only the user knows.
+        Whether `values` are (n, E) edge vectors in an order that the file does not state.
     partial : bool
         Whether regions without any edge may be left out, as edge lists do.
     background : bool
-        Whether row and column 0 stand for the background, not for a region.
+        Whether row and column 0 are the background, not a region.
     """
 
     values: Any
@@ -54,7 +54,7 @@ class Contents:
         A key of `stillome.io.recognise.FORMATS`.
     holdings : tuple of Holding
     notes : tuple of str
-        What a user should know about how the file was understood.
+        Remarks on how the file was read.
     """
 
     producer: str
@@ -96,14 +96,14 @@ class ConnectomeData:
     regions : pandas.DataFrame
         One row per region with ``name``, and whatever else is known.
     measure : str
-        The producer's word for what was measured.
+        The producer's name for the measure.
     lengths : array of shape (V, V) or None
         Mean fibre length over the subjects in mm, 0 where no fibre was found.
     source : Source
     notes : tuple of str
-        How the files were understood: triangles mirrored, diagonals emptied.
+        How the files were read: triangles mirrored, diagonals set to 0.
     warnings : tuple of str
-        What a reader of a result must know: regions without a fibre, rows left out.
+        What affects results: regions without a fibre, rows left out.
     """
 
     subject_ids: tuple[str, ...]
@@ -111,7 +111,7 @@ class ConnectomeData:
     regions: pd.DataFrame
     measure: str
     source: Source
-    lengths: NDArray[np.float64] | None = None
+    lengths: Floats | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

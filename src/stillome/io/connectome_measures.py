@@ -1,4 +1,4 @@
-"""What was measured: told from the producer's word for it, and from the values themselves."""
+"""What was measured, from the producer's name for it and from the values."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from stillome.io.connectome_data import Holding
 # The order matters: `sift_invnodevol_radius2_count` is a density, not a weight or a count.
 _KINDS: tuple[tuple[str, str], ...] = (
     ("length", r"length|(?<![a-z])len(?![a-z])"),
-    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob"),
+    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob|proportion"),
     ("correlation", r"correl|pconn|(?<![a-z])r2z|functional"),
     ("tissue", r"(?<![a-z])(mean_?)?(g?fa|md|ad|rd|qa|adc|icvf|isovf|od|vol|volume)(?![a-z])"),
     ("weight", r"sift|fbc|weights?(?![a-z])"),
@@ -26,12 +26,14 @@ _LOOKS_LIKE = {
     "tissue": "a tissue measure",
 }
 ACCEPTED = frozenset({"count", "weight"})
+# Names that say that they are counts; other unknown names might be counts.
+_COUNTING = re.compile(r"count|number|(?<![a-z])(n_?fib|nos(?![a-z]))")
 _ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
 _DEFAULT = "radius2_count"
 
 
 class NotCountsError(FileError):
-    """A matrix of something else than counts (E5); `kind` says of what."""
+    """A matrix that is not counts (E5); `kind` is its kind of measure."""
 
     def __init__(self, sentence: str, kind: str) -> None:
         super().__init__(sentence)
@@ -39,16 +41,18 @@ class NotCountsError(FileError):
 
 
 class SeveralMatricesError(FileError):
-    """More than one matrix could be meant (E6); `choices` names them."""
+    """Several matrices fit (E6); `choices` names them."""
 
     def __init__(self, label: str, choices: Sequence[str]) -> None:
         listed = ", ".join(choices)
-        super().__init__(f"{label} holds several matrices: [{listed}]. Choose --atlas/--measure.")
+        super().__init__(
+            f"{label} holds several matrices: [{listed}]. Choose atlas=... or measure=...."
+        )
         self.choices = tuple(choices)
 
 
 def kind_of(measure: str) -> str:
-    """Sort a producer's word, or a file's name, into a kind of measure.
+    """Return the kind of measure that a producer's name or a file's name stands for.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def kind_of(measure: str) -> str:
 def choose(
     holdings: Sequence[Holding], label: str, *, atlas: str | None, measure: str | None
 ) -> Holding:
-    """Pick the one matrix that is meant.
+    """Choose one matrix of a file.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def choose(
     if measure is not None:
         exact = [h for h in found if _same(h.measure, measure)]
         named = exact or [h for h in found if kind_of(h.measure) == measure]
-        # A file with a single matrix holds what the user says it holds.
+        # The user says what the only matrix of a file is.
         found = named or ([replace(found[0], measure=measure)] if len(found) == 1 else [])
     elif len(found) > 1:
         default = [h for h in found if _same(h.measure, _DEFAULT)]
@@ -91,8 +95,26 @@ def choose(
     raise SeveralMatricesError(label, choices)
 
 
+def choice_note(holdings: Sequence[Holding], chosen: Holding, measure: str | None) -> list[str]:
+    """Say which matrix was taken where a file holds several of the same atlas and none was named.
+
+    Fibre lengths do not count: they are used beside the counts.
+    """
+    others = [
+        h.measure
+        for h in holdings
+        if h is not chosen and h.atlas == chosen.atlas and kind_of(h.measure) != "length"
+    ]
+    if measure is not None or not others:
+        return []
+    listed = ", ".join(others)
+    return [
+        f"took {chosen.measure!r} as the fibre count, not [{listed}]; pass measure=... for another."
+    ]
+
+
 def check_name(measure: str, label: str) -> None:
-    """Refuse what does not even claim to be counts (E5)."""
+    """Refuse a measure whose name is not that of counts (E5)."""
     kind = kind_of(measure)
     if kind not in ACCEPTED:
         raise _not_counts(label, kind, f"it is called {measure!r}")
@@ -124,18 +146,17 @@ def check_values(matrices: NDArray[Any], labels: Sequence[str]) -> None:
 
 
 def _by_kind(holdings: list[Holding]) -> list[Holding]:
-    """Keep counts before weights, and weights before anything else."""
-    for kind in ("count", "weight"):
-        found = [h for h in holdings if kind_of(h.measure) == kind]
-        if found:
-            return found
-    return holdings
+    """Keep what is called a count, before unknown words, weights and anything else."""
+    counts = [h for h in holdings if kind_of(h.measure) == "count"]
+    called = [h for h in counts if _COUNTING.search(h.measure.lower())]
+    weights = [h for h in holdings if kind_of(h.measure) == "weight"]
+    return called or counts or weights or holdings
 
 
 def _not_counts(label: str, kind: str, reason: str) -> NotCountsError:
     return NotCountsError(
         f"{label}: looks like {_LOOKS_LIKE[kind]}, not counts ({reason}). "
-        "Pass --measure to override.",
+        "Pass measure=... to override.",
         kind,
     )
 

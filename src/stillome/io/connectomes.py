@@ -1,4 +1,4 @@
-"""`read_connectomes`: whatever a pipeline wrote, as one clean stack with ids and regions."""
+"""`read_connectomes`: the output of any pipeline as one clean stack with ids and regions."""
 
 import logging
 import os
@@ -21,7 +21,7 @@ from stillome.io.one_stack import read_stack
 from stillome.io.reading_options import Options
 from stillome.io.recognise import read_contents
 from stillome.io.region_labels import read_labels
-from stillome.io.subject_ids import normalise_id, normalise_ids
+from stillome.io.subject_ids import ID_COLUMNS, normalise_id, normalise_ids
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +50,8 @@ def read_connectomes(
     path : path-like or sequence of path-like
         A file, a folder, a pattern such as ``"out/sub-*/dwi/*_connectivity.mat"``, or several.
     atlas, measure : str, optional
-        Which matrix is meant, where files hold several. With `measure` given, values are taken
-        for what the user says they are.
+        Which matrix to read, where files hold several. With `measure` given, the values are not
+        checked for being counts.
     labels : path-like, sequence of str, or "dk68", optional
         Names of the regions; where the files name theirs, those wanted, in the order wanted.
     symmetrize : {"max", "mean", "upper", "lower"}, optional
@@ -149,8 +149,8 @@ def _read(path: PathLike | Sequence[PathLike], options: Options) -> ConnectomeDa
 
 
 def _is_cohort(path: PathLike) -> bool:
-    # Unlike pathlib's, this answers no to names that are too long and folders that are locked;
-    # whoever opens the path then says what is wrong with it.
+    # Unlike pathlib's, this is False for names that are too long and folders that are locked.
+    # Opening the path then raises the right error.
     return os.path.isfile(os.path.join(path, "cohort.json"))  # noqa: PTH113, PTH118
 
 
@@ -180,7 +180,7 @@ def read_subject_ids(subjects: PathLike | Sequence[str]) -> list[str]:
         return [normalise_id(subject) for subject in subjects]
     lines = [line.strip() for line in open_item(subjects).text().splitlines() if line.strip()]
     cells = [line.replace(",", "\t").split("\t")[0].strip() for line in lines]
-    if cells and cells[0].lower() in ("participant_id", "subject_id", "subject", "id", "eid"):
+    if cells and cells[0].lower() in ID_COLUMNS:
         cells = cells[1:]
     if not cells:
         raise FileError(f"{subjects}: no subject ids in it. Give one per line.")

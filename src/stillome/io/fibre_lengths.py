@@ -1,16 +1,20 @@
-"""Fibre lengths that stand beside the counts: which they are, and their mean over subjects."""
+"""Fibre lengths in the same file as the counts, and their mean over subjects."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.connectome_measures import kind_of
 
 
 def lengths_beside(contents: Contents, chosen: Holding) -> Holding | None:
-    """Return the lengths that go with the chosen counts; by the end of the name if several."""
+    """Return the lengths that belong to the chosen counts.
+
+    Of several, those whose name ends like that of the counts (``count_end``), or else the mean.
+    """
     found = [
         holding
         for holding in contents.holdings
@@ -20,11 +24,12 @@ def lengths_beside(contents: Contents, chosen: Holding) -> Holding | None:
     ]
     if len(found) > 1:
         ending = chosen.measure.rsplit("_", 1)[-1]
-        found = [holding for holding in found if holding.measure.endswith(f"_{ending}")]
+        same = [holding for holding in found if holding.measure.endswith(f"_{ending}")]
+        found = same or [holding for holding in found if "mean" in holding.measure.lower()]
     return found[0] if len(found) == 1 else None
 
 
-def mean_lengths(matrices: NDArray[Any]) -> NDArray[np.float64]:
+def mean_lengths(matrices: NDArray[Any]) -> Floats:
     """Average over the subjects that have the edge; 0 where nobody has it.
 
     Examples

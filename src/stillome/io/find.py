@@ -1,4 +1,4 @@
-"""From a folder, a pattern or an archive to the one file per subject that is meant."""
+"""From a folder, a pattern or an archive to one connectome file per subject."""
 
 import glob
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_measures import ACCEPTED, SeveralMatricesError, kind_of
-from stillome.io.find_subjects import session_of, subjects_of
+from stillome.io.find_subjects import session_of, subjects_of, without_session
 from stillome.io.formats.mrtrix import atlas_of
 from stillome.io.formats.zarr_store import is_store
 from stillome.io.guarded_files import (
@@ -20,6 +20,7 @@ from stillome.io.guarded_files import (
     refuse_locked_folder,
 )
 from stillome.io.recognise import read_contents, recognise
+from stillome.io.subject_ids import bare_session
 
 PathLike = str | os.PathLike[str]
 _SUFFIXES = (
@@ -45,7 +46,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Selection:
-    """The files to be read, those with lengths beside them, and what was passed over."""
+    """The files to be read, those with fibre lengths, and remarks on files left out."""
 
     counts: Group
     lengths: Group | None
@@ -53,7 +54,7 @@ class Selection:
 
 
 def find_items(path: PathLike | Sequence[PathLike]) -> tuple[list[Item], Path | None]:
-    """List the files that a path, a folder, a glob or a list of paths stands for.
+    """List the files of a path, a folder, a pattern or a list of paths.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def select_files(
     measure: str | None,
     session: str | None,
 ) -> Selection:
-    """Choose the one file per subject that is meant.
+    """Choose one connectome file per subject.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def select_files(
         If several kinds of files fit (E6), none is a connectome, or a subject has two.
     """
     if session is not None:
-        wanted = session.removeprefix("ses-")
+        wanted = bare_session(session)
         items = [item for item in items if session_of(item.path) == wanted]
         if not items:
             raise FileError(f"session {wanted!r}: no file of it among the connectomes.")
@@ -144,7 +145,7 @@ def _walk(folder: Path) -> Iterable[Item]:
 
 
 def _unpacked(item: Item) -> list[Item]:
-    """Take a zip of single files apart; archives that are one thing stay whole."""
+    """List the files of a zip archive; formats that are archives themselves stay whole."""
     if item.path.is_dir() or not item.head().startswith(ZIP_MAGIC) or recognise(item) is not None:
         return [item]
     plain = [m for m in archive_members(item) if m.name.endswith(_SUFFIXES)]
@@ -155,14 +156,44 @@ def _unpacked(item: Item) -> list[Item]:
 
 
 def _grouped(items: Sequence[Item], root: Path | None) -> list[Group]:
-    groups: dict[str, list[tuple[str, Item]]] = {}
-    for (subject, pattern), item in zip(subjects_of(items, root), items, strict=True):
-        groups.setdefault(pattern, []).append((subject, item))
-    return [Group(pattern, tuple(members)) for pattern, members in groups.items()]
+    """Sort files by their pattern: the path with ``*`` in place of subject and session.
+
+    Folders above the subject are part of the pattern only if they share subjects, as two pipelines
+    do; sites do not.
+    """
+    subjects = subjects_of([item.path for item in items], root)
+    whole: dict[str, list[tuple[str, Item]]] = {}
+    for subject, item in zip(subjects, items, strict=True):
+        whole.setdefault(_pattern(item.path, root, subject), []).append((subject, item))
+    tails: dict[str, list[str]] = {}
+    for pattern in whole:
+        tails.setdefault(_from_subject(pattern), []).append(pattern)
+    groups = []
+    for tail, patterns in tails.items():
+        members = [member for pattern in patterns for member in whole[pattern]]
+        owners = [{subject for subject, _ in whole[pattern]} for pattern in patterns]
+        if len(set().union(*owners)) == sum(map(len, owners)):
+            groups.append(Group(tail, tuple(members)))
+        else:
+            groups += [Group(pattern, tuple(whole[pattern])) for pattern in patterns]
+    return groups
+
+
+def _pattern(path: Path, root: Path | None, subject: str) -> str:
+    inside = root is not None and path.is_relative_to(root)
+    shown = str(path.relative_to(root)) if root is not None and inside else path.name
+    return without_session(shown.replace(subject, "*"))
+
+
+def _from_subject(pattern: str) -> str:
+    """Leave out the folders above that of the subject."""
+    parts = pattern.split("/")
+    first = next((i for i, part in enumerate(parts) if "*" in part.replace("ses-*", "")), 0)
+    return "/".join(parts[first:])
 
 
 def _of_atlas(groups: list[Group], atlas: str | None) -> list[Group]:
-    """Keep the groups whose names speak of the atlas; all if it is named inside the files."""
+    """Keep the groups with the atlas in their names; all if only the files name it."""
     if atlas is None:
         return groups
     wanted = atlas.casefold()
@@ -190,7 +221,7 @@ def _is_usable(group: Group) -> bool:
 
 
 def _usable(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
-    """Pass over what is no connectome, unless nothing else is there: then say why."""
+    """Leave out files that are not connectomes; if no others are there, raise the reason."""
     if len(groups) == 1:
         return groups, ()
     usable, notes = [], []
@@ -207,7 +238,7 @@ def _usable(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
 
 
 def _one_suffix(groups: list[Group]) -> list[Group]:
-    """Of the same name with several suffixes, keep the one that says most."""
+    """Of the same name with several suffixes, keep the format with most information."""
     by_stem: dict[str, list[Group]] = {}
     for group in groups:
         name = group.pattern.removesuffix(".gz")
@@ -230,5 +261,5 @@ def _check_sessions(group: Group) -> None:
     if twice is not None:
         raise FileError(
             f"subject {twice!r} has several sessions {sorted(set(sessions[twice]))}. "
-            "Choose one with --session."
+            "Choose session=...."
         )

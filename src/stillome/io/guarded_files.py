@@ -1,7 +1,7 @@
-"""Guarded opening: sizes limited, archives judged before they are unpacked, text decoded strictly.
+"""Safe opening of files: limited sizes, archives checked before unpacking, strict decoding.
 
 Every reader gets its bytes from here, so that a missing file, a folder, a device, a truncated
-archive or one that unpacks to gigabytes is answered once and in the same words everywhere.
+archive or one that unpacks to gigabytes gives the same error message everywhere.
 """
 
 import gzip
@@ -18,11 +18,11 @@ from xml.etree import ElementTree
 
 from stillome.exceptions import FileError
 
-# Larger than any connectome file that is read in one piece; stacks are opened where they stand.
+# Larger than any connectome file that is read in one piece; stacks are opened lazily.
 MAX_BYTES = 512 * 2**20
 MAX_MEMBERS = 100_000
 HEAD_BYTES = 4096
-# A gigabyte of zeros packs 1000:1; honest text and matrices of this size do not.
+# A gigabyte of zeros packs 1000:1; real text and matrices of this size do not.
 _BOMB_BYTES = 32 * 2**20
 _BOMB_RATIO = 300
 BLOCK = 2**20
@@ -37,11 +37,11 @@ class Item:
     Attributes
     ----------
     label : str
-        What messages call it.
+        Its name in messages.
     path : pathlib.Path
         The file on disk; for a member, the archive with the member's name behind it.
     payload : bytes or None
-        The content, where it does not stand on disk by itself.
+        The content, if it is not a file of its own on disk.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Item:
 
     @property
     def on_disk(self) -> bool:
-        """Whether the content stands on disk as it is, so that it can be opened lazily."""
+        """Whether the content is an uncompressed file on disk, so that it can be opened lazily."""
         return self.payload is None and not _is_gzip(_first_bytes(self.path, 2))
 
 
@@ -91,14 +91,14 @@ def open_item(path: str | os.PathLike[str]) -> Item:
 
 
 def existing_path(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file or folder stands there."""
+    """Return `path` if a file or folder is there."""
     try:
         checked = Path(path)
         mode = checked.stat().st_mode
     except FileNotFoundError as error:
         if checked.is_symlink():
             raise FileError(
-                f"{checked}: a link that leads nowhere. Fetch the file first (datalad get)."
+                f"{checked}: a link to a missing file. Fetch it first (datalad get)."
             ) from error
         raise FileError(f"{checked}: no such file or folder. Check the path.") from error
     except (OSError, ValueError, TypeError) as error:
@@ -109,9 +109,9 @@ def existing_path(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_locked_folder(error: OSError) -> None:
-    """Refuse a folder that `os.walk` cannot look into: its subjects would be missed in silence."""
+    """Refuse a folder that `os.walk` cannot read, whose subjects would be missing unnoticed."""
     raise FileError(
-        f"{error.filename}: cannot be looked into ({error.strerror}). Ask for the right to read it."
+        f"{error.filename}: cannot be read ({error.strerror}). Ask for permission to read it."
     ) from error
 
 
@@ -153,7 +153,7 @@ def decoded(data: bytes, label: str) -> str:
 
 
 def archive_members(item: Item) -> Iterator[Item]:
-    """Unpack a zip archive in memory, member by member, without trusting it.
+    """Unpack a zip archive in memory, member by member, with checks.
 
     Raises
     ------
@@ -161,36 +161,41 @@ def archive_members(item: Item) -> Iterator[Item]:
         If the archive is damaged, encrypted or too large, or a member's name leads outside.
     """
     data = item.data()
-    for info, archive in _judged_members(item, data):
+    for info, archive in _checked_members(item, data):
         try:
             with archive.open(info) as member:
                 payload = member.read(info.file_size + 1)
         except _ZIP_ERRORS as error:
-            raise FileError(f"{item.label}: damaged archive ({error}). Make it anew.") from error
+            raise FileError(f"{item.label}: damaged archive ({error}). Make it again.") from error
         if len(payload) != info.file_size:
             raise FileError(f"{item.label}: damaged archive ({info.filename} has another size).")
         yield Item(f"{item.label}/{info.filename}", item.path / info.filename, payload)
 
 
 def member_names(item: Item) -> list[str]:
-    """List the files in a zip archive, after the same judgement as `archive_members`."""
-    return [info.filename for info, _ in _judged_members(item, item.data())]
+    """List the files in a zip archive, after the same checks as `archive_members`."""
+    return [info.filename for info, _ in _checked_members(item, item.data())]
 
 
 def parse_xml(data: bytes, label: str) -> ElementTree.Element:
-    """Parse XML that defines no entities of its own (they can grow without bound).
+    """Parse XML that defines no entities of its own.
 
     Raises
     ------
     FileError
         If the XML is damaged or defines entities.
     """
+    refuse_entities(data, label)
+    try:
+        return ElementTree.fromstring(data)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise FileError(f"{label}: damaged XML ({error}). Write the file again.") from error
+
+
+def refuse_entities(data: bytes, label: str) -> None:
+    """Refuse XML that defines entities of its own: a few lines of them expand to gigabytes."""
     if b"<!ENTITY" in data.upper():
         raise FileError(f"{label}: XML with entities of its own, which is not read. Re-save it.")
-    try:
-        return ElementTree.fromstring(data)  # entities are refused above
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise FileError(f"{label}: damaged XML ({error}). Make the file anew.") from error
 
 
 _ZIP_ERRORS = (
@@ -207,12 +212,12 @@ _ZIP_ERRORS = (
 )
 
 
-def _judged_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
+def _checked_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo, zipfile.ZipFile]]:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = archive.infolist()
     except _ZIP_ERRORS as error:
-        raise FileError(f"{item.label}: damaged archive ({error}). Make it anew.") from error
+        raise FileError(f"{item.label}: damaged archive ({error}). Make it again.") from error
     if len(members) > MAX_MEMBERS:
         raise FileError(f"{item.label}: {len(members)} files in one archive. Unpack it first.")
     total = sum(info.file_size for info in members)
@@ -235,7 +240,7 @@ def _check_member(item: Item, info: zipfile.ZipInfo) -> None:
 
 
 def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> bytes:
-    """Unpack gzip members one after the other, counting as they come."""
+    """Unpack gzip members one after the other, with a limit on their total size."""
     blocks: list[bytes] = []
     size = 0
     try:
@@ -250,7 +255,7 @@ def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> b
                     raise FileError(_too_large(path, limit))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         if not (partial and isinstance(error, EOFError)):
-            raise FileError(f"{path}: damaged gzip file ({error}). Make it anew.") from error
+            raise FileError(f"{path}: damaged gzip file ({error}). Make it again.") from error
     return b"".join(blocks)
 
 
@@ -267,12 +272,12 @@ def _is_gzip(raw: bytes) -> bool:
 
 
 def is_bomb(packed: int, unpacked: int) -> bool:
-    """Whether so much out of so little can only be meant to hurt."""
+    """Whether data unpack to so much that the file must be hostile."""
     return unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * packed
 
 
 def _too_large(path: Path, limit: int) -> str:
     return (
-        f"{path}: more than {limit // 2**20} MiB in one piece, or packed beyond belief. "
-        "Save large stacks as HDF5, zarr or .npy, which are read where they stand."
+        f"{path}: more than {limit // 2**20} MiB in one piece, or compressed more than 300-fold. "
+        "Save large stacks as HDF5, zarr or .npy, which are read in parts."
     )

@@ -1,4 +1,4 @@
-"""What is in a file or folder, said without loading more of it than a few subjects."""
+"""What is in a file or folder, without loading more than a few subjects."""
 
 import os
 import warnings
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.cohort import HEADER, Cohort
 from stillome.exceptions import FileError, StillomeError, StillomeWarning
 from stillome.io.clean import NotSquareError
@@ -36,10 +36,10 @@ Look = Callable[..., Inspection | None]
 
 
 def inspect_path(path: Place, **reading: Any) -> Inspection:
-    r"""Recognise a file or folder: connectomes, motion, tables, and what stands beside them.
+    r"""Recognise a file or folder: connectomes, motion, tables, and sidecars.
 
-    What can be described is described, though a reader would refuse it: lengths, files of several
-    matrices, tables of several events. The reader's sentence is then among the warnings.
+    Some files are described although a reader would refuse them: fibre lengths, files of several
+    matrices, tables of several events. The message of the reader is then among the warnings.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def inspect_path(path: Place, **reading: Any) -> Inspection:
     Raises
     ------
     FileError, InputError
-        The sentence that fits best, if it is none of these, or damaged.
+        The error that fits best, if it is none of these, or damaged.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def inspect_path(path: Place, **reading: Any) -> Inspection:
     )
     refusals: list[StillomeError] = []
     for look in looks:
-        found = _answer(look, path, reading, refusals)
+        found = _described(look, path, reading, refusals)
         if found is not None:
             return found
     refused = refusals[0]
     if isinstance(refused, UnrecognisedError) and _is_table(path):
         refused = refusals[-1]
     for look in _looks_despite(refused, unknown=isinstance(refusals[0], UnrecognisedError)):
-        found = _answer(look, path, reading, [])
+        found = _described(look, path, reading, [])
         if found is not None and look is not _regions:
             found = replace(found, warnings=(str(refused), *found.warnings))
         if found is not None:
@@ -82,10 +82,10 @@ def inspect_path(path: Place, **reading: Any) -> Inspection:
     raise refused
 
 
-def _answer(
+def _described(
     look: Look, path: Place, reading: dict[str, Any], refusals: list[StillomeError]
 ) -> Inspection | None:
-    """Return what one look finds, with the warnings that came on the way; note a refusal."""
+    """Return what one look finds, with its warnings; append an error to `refusals`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -100,7 +100,7 @@ def _answer(
 
 
 def _looks_despite(refused: StillomeError, *, unknown: bool) -> tuple[Look, ...]:
-    """Choose how to describe what a reader understood, but would not take for what it wants."""
+    """Choose how to describe a file that a reader recognised but refused."""
     if isinstance(refused, NotCountsError):
         kind = refused.kind
         return (lambda path, **reading: _connectomes(path, **{**reading, "measure": kind}),)
@@ -117,7 +117,7 @@ def _looks_despite(refused: StillomeError, *, unknown: bool) -> tuple[Look, ...]
 
 
 def _companion(path: Place, **reading: Any) -> Inspection | None:
-    # A pattern is no path; those who read connectomes know what to do with it.
+    # A pattern is not a path; the reader of connectomes handles it.
     return describe_companion(path) if os.path.lexists(path) else None
 
 
@@ -158,7 +158,7 @@ def _facts(data: ConnectomeData) -> dict[str, str]:
 
 
 def _outlier_map(path: Place, **reading: Any) -> Inspection | None:
-    """Describe eddy's maps of deviations, which say how far each slice is off, not which count."""
+    """Describe eddy's maps of deviations, which do not say which slices are outliers."""
     if not os.fspath(path).endswith("stdev_map") or not _is_file(path):
         return None
     deviations = read_eddy_outlier_map(path)
@@ -207,7 +207,7 @@ def _producer(path: Place) -> str:
 
 
 def _is_table(path: Place) -> bool:
-    """Whether the first line has a delimiter: then the sentence about tables is the one to give."""
+    """Whether the first line has a delimiter, so that errors about tables fit best."""
     if not _is_file(path):
         return False
     head = open_item(path).head().split(b"\n", maxsplit=1)[0]
@@ -215,9 +215,9 @@ def _is_table(path: Place) -> bool:
 
 
 def _is_file(path: Place) -> bool:
-    # Unlike pathlib's, this answers no to names that are too long and to folders that are locked.
+    # Unlike pathlib's, this is False for names that are too long and folders that are locked.
     return os.path.isfile(path)  # noqa: PTH113
 
 
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _positive(values: Floats) -> Floats:
     return values[values > 0] if (values > 0).any() else np.zeros(1)

@@ -1,4 +1,4 @@
-"""What an inspection answers, and the words in which its facts are put."""
+"""The result of an inspection, and how its facts are worded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Inspection:
     facts : dict of str to str
         In the order in which they are shown: subjects, regions, measure, range, …
     warnings : tuple of str
-        Everything that deserves a second look.
+        What the user should check.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Inspection:
 
 
 def columns_of(table: pd.DataFrame) -> dict[str, str]:
-    """Say of every column what range or how many values it has.
+    """Return the range or the number of values of every column.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A stack of connectomes that stays in its file and is cleaned where it is looked at."""
+"""A stack of connectomes that stays in its file; only slices are read and cleaned."""
 
 import math
 from typing import Any
@@ -10,15 +10,15 @@ from stillome.exceptions import FileError, InputError
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_dtype
 
 _SLICE_BYTES = 4 * 2**20
-# What HDF5, zarr and memory maps raise when a file is damaged further in than its header.
+# What HDF5, zarr and memory maps raise when a file is damaged behind its header.
 STORAGE_ERRORS = (
     *(OSError, RuntimeError, ValueError, TypeError, KeyError, IndexError, EOFError),
-    *(MemoryError, SystemError),  # from codecs that believe the sizes in a damaged piece
+    *(MemoryError, SystemError),  # from codecs, for sizes in a damaged chunk
 )
 
 
 class LazyStack:
-    """Connectomes (n, V, V) behind an open file; slices are read, cleaned and judged.
+    """Connectomes (n, V, V) in an open file; slices are read, cleaned and checked on access.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class LazyStack:
                 for offset, position in enumerate(stored):
                     self._read_run(part[offset : offset + 1], int(position))
         except STORAGE_ERRORS as error:
-            raise FileError(f"{label}: cannot be read further ({error}). Copy it anew.") from error
+            raise FileError(f"{label}: cannot be read further ({error}). Copy it again.") from error
 
     def _read_run(self, part: NDArray[Any], first: int) -> None:
         run = slice(first, first + len(part))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.assemble import Assembled, Reading, assemble
 from stillome.io.clean import Cleaner, Tally
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
-from stillome.io.connectome_measures import check_name, check_values, choose
+from stillome.io.connectome_measures import check_name, check_values, choice_note, choose
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.find import Group, select_files
 from stillome.io.guarded_files import Item
@@ -47,11 +47,12 @@ def read_files(items: Sequence[Item], root: Path | None, options: Options) -> Co
     chosen = readings[0].holding
     is_length = options.is_length(chosen.measure)
     matrices = _cleaned(assembled, labels, options.symmetrize, is_length, tally)
-    lengths: NDArray[np.float64] | None = None
+    lengths: Floats | None = None
     more: tuple[str, ...] = ()
     if not is_length:
         lengths, more = _lengths(readings, contents, selection.lengths, options, matrices)
-    notes = (*selection.notes, *contents[0].notes, *assembled.notes, *more)
+    taken = choice_note(contents[0].holdings, chosen, options.measure)
+    notes = (*selection.notes, *contents[0].notes, *taken, *assembled.notes, *more)
     return ConnectomeData(
         subject_ids,
         matrices,
@@ -111,7 +112,7 @@ def _lengths(
     group: Group | None,
     options: Options,
     matrices: NDArray[Any],
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+) -> tuple[Floats | None, tuple[str, ...]]:
     """Find fibre lengths in the same files, or in those beside them."""
     inside = [lengths_beside(c, r.holding) for c, r in zip(contents, readings, strict=True)]
     found = [

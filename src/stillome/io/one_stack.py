@@ -1,4 +1,4 @@
-"""One file with everybody in it: found, judged by a sample, loaded or left where it stands."""
+"""One file with all subjects: checked on a sample, then loaded or left in the file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,31 +8,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.assemble import Reading, assemble, region_table
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
-from stillome.io.connectome_measures import check_name, check_values
+from stillome.io.connectome_measures import check_name, check_values, choice_note
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
 from stillome.io.reading_options import Options
-from stillome.io.region_labels import positions_of
+from stillome.io.region_names import positions_of
 from stillome.io.remarks import empty_regions, remarks
 from stillome.io.stacks import axis_of
 from stillome.io.subject_ids import normalise_ids
 
-# Stacks up to this size are loaded and judged whole; larger ones stay in their file.
+# Stacks up to this size are loaded and checked as a whole; larger ones stay in their file.
 LAZY_BYTES = 2 * 2**30
 _SAMPLE = 8
 
 
 class UnnamedSubjectsError(FileError):
-    """A stack does not say whose matrices it holds; `count` is how many there are."""
+    """A stack has no subject ids; `count` is its number of matrices."""
 
     def __init__(self, label: str, count: int) -> None:
         super().__init__(
-            f"{label}: {count} matrices without subject ids. Pass --subjects with one id for each."
+            f"{label}: {count} matrices without subject ids. Pass subjects=..., one id for each."
         )
         self.count = count
 
@@ -52,13 +53,14 @@ def read_stack(
         check_name(holding.measure, label)
     stack, ids, regions, notes = open_stack(holding, label, options)
     if options.measure is None and not holding.edges:
-        _judge_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
+        _check_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
     subject_ids = tuple(normalise_ids(ids, name=label))
     tally = Tally()
     connectomes = _loaded(stack, options.lazy, tally)
     lengths, more = _lengths(contents, holding, label, len(regions), options)
     is_length = options.is_length(holding.measure)
     found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
+    taken = choice_note(contents.holdings, holding, options.measure)
     return ConnectomeData(
         subject_ids,
         connectomes,
@@ -66,7 +68,7 @@ def read_stack(
         holding.measure,
         Source(contents.producer, (label,), holding.atlas, tally.triangle),
         lengths,
-        (*contents.notes, *notes, *more, *found),
+        (*contents.notes, *taken, *notes, *more, *found),
         empty_regions(tally, subject_ids, list(regions["name"])),
     )
 
@@ -102,19 +104,19 @@ def open_stack(
     return LazyStack(values, axis, cleaner, keep=keep), ids, table, notes
 
 
-def _judge_sample(holding: Holding, label: str, axis: int) -> None:
-    """Look at the first few subjects, whether they can be counts (E5)."""
+def _check_sample(holding: Holding, label: str, axis: int) -> None:
+    """Check whether the values of the first subjects can be counts (E5)."""
     place: list[slice] = [slice(None)] * 3
     place[axis] = slice(0, _SAMPLE)
     try:
         raw = np.moveaxis(np.asarray(holding.values[tuple(place)]), axis, 0)
     except STORAGE_ERRORS as error:
-        raise FileError(f"{label}: cannot be read further ({error}). Copy it anew.") from error
+        raise FileError(f"{label}: cannot be read further ({error}). Copy it again.") from error
     check_values(as_numbers(raw, label), [label] * len(raw))
 
 
 def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
-    """Read a stack if it fits; otherwise judge its first subjects and leave it in its file."""
+    """Read a stack if it fits; otherwise check its first subjects and leave it in its file."""
     if lazy or (lazy is None and stack.nbytes > LAZY_BYTES):
         stack.read(np.arange(min(_SAMPLE, len(stack))), tally)
         return stack
@@ -123,12 +125,12 @@ def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
 
 def _lengths(
     contents: Contents, holding: Holding, label: str, n_regions: int, options: Options
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+) -> tuple[Floats | None, tuple[str, ...]]:
     found = lengths_beside(contents, holding)
     if found is None:
         return None, ()
     if options.lazy and len(found.values.shape) == 3:
-        return None, ("lengths are there too, not looked at.",)
+        return None, ("fibre lengths are in the file too; not read.",)
     try:
         if len(found.values.shape) == 2:
             matrices = assemble([Reading(label, "all", found)], options.labels).matrices
@@ -136,7 +138,7 @@ def _lengths(
             lenient = replace(options, measure="length", symmetrize="max")
             stack, *_ = open_stack(found, label, lenient)
             if stack.nbytes > LAZY_BYTES:
-                return None, ("lengths left out: larger than memory should hold.",)
+                return None, ("fibre lengths left out: more than 2 GiB.",)
             matrices = stack[:]
     except FileError as error:
         return None, (f"lengths left out: {error}",)
@@ -151,7 +153,7 @@ def _ids(
     if given is None:
         raise UnnamedSubjectsError(label, count)
     if len(given) != count:
-        raise FileError(f"{label}: {count} matrices, but --subjects has {len(given)} ids.")
+        raise FileError(f"{label}: {count} matrices, but subjects=... has {len(given)} ids.")
     return tuple(given)
 
 
@@ -175,7 +177,7 @@ def _regions(
 
 
 def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
-    """Build matrices from edge vectors (n, E), in the order the user knows."""
+    """Build matrices from edge vectors (n, E), in the order that the user gives."""
     array = as_numbers(vectors[...], label)
     n_edges = array.shape[1]
     root = int((8 * n_edges + 1) ** 0.5)
@@ -189,7 +191,7 @@ def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
     if order is None:
         raise FileError(
             f"{label}: {n_edges} edges fit {size} regions, but their order is not known. "
-            "Pass --edge-order upper or lower (row by row)."
+            "Pass edge_order='upper' or 'lower' (row by row)."
         )
     upper = order == "upper"
     rows, columns = np.triu_indices(size, shift) if upper else np.tril_indices(size, -shift)

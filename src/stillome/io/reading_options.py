@@ -1,4 +1,4 @@
-"""What a user may say about files, in one record that is handed from step to step."""
+"""The options of reading connectomes, in one record that all steps share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,5 +28,5 @@ class Options:
             raise InputError(f"edge_order={self.edge_order!r}; expected 'upper' or 'lower'.")
 
     def is_length(self, measure: str) -> bool:
-        """Whether lengths are read: by the user's word, or else by the file's."""
+        """Whether fibre lengths are read, as the user says or else the file."""
         return kind_of(self.measure or measure) == "length"

@@ -1,4 +1,4 @@
-"""The table from what a file holds to who wrote it."""
+"""Which tool wrote a file, from its content."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ _PICKLES = (".gpickle", ".pkl", ".pickle", ".p", ".joblib", ".pt", ".pth")
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file: how it is told apart, and how it is read."""
+    """One kind of file: how it is recognised, and how it is read."""
 
     name: str
     recognises: Callable[[Item, bytes], bool]
     read: Callable[[Item], Contents]
 
 
-# The first that recognises a file reads it; names come before shapes, shapes before plain numbers.
+# The first that recognises a file reads it: specific names first, plain numbers last.
 FORMATS: tuple[Format, ...] = (
     Format(bids_relmat.PRODUCER, bids_relmat.recognises, bids_relmat.read),
     Format("MAT file", matfiles.recognises, matfiles.read),
@@ -97,11 +97,11 @@ WRITERS: dict[str, Callable[[Path, Holding], None]] = {
 
 
 class UnrecognisedError(FileError):
-    """A file that is no connectome of any known tool; it may be something else."""
+    """A file that is not a connectome of a known tool."""
 
 
 def recognise(item: Item) -> Format | None:
-    """Return the format of a file, by its content first; None if it is no connectome's.
+    """Return the format of a file, by its content first; None if it is not a connectome.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def read_contents(item: Item) -> Contents:
     """
     form = recognise(item)
     if form is None and item.payload is None and item.path.is_file() and not item.head():
-        raise UnrecognisedError(f"{item.label}: an empty file. Make it anew, or fetch it.")
+        raise UnrecognisedError(f"{item.label}: an empty file. Write it again, or download it.")
     if form is None:
         raise UnrecognisedError(
             f"{item.label}: not recognised as a connectome of any known tool. "

@@ -1,4 +1,4 @@
-"""What is said about connectomes after they were cleaned."""
+"""Remarks on connectomes after cleaning."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,10 @@ _STORED = {
 
 
 def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> tuple[str, ...]:
-    """Say what was emptied or mirrored, and of counts whether they are whole numbers."""
+    """Report diagonals set to 0, triangles mirrored, and counts that are not integers."""
     notes = []
-    if tally.share_removed > 0 and not is_length:
-        notes.append(f"diagonals emptied ({tally.share_removed:.1%} of all fibres).")
+    if tally.diagonal_fraction > 0 and not is_length:
+        notes.append(f"diagonals set to 0 ({tally.diagonal_fraction:.1%} of all fibres).")
     stored = {form: n for form, n in tally.triangles.items() if form != "symmetric"}
     notes.extend(f"{n} matrices were stored {_STORED[form]}." for form, n in stored.items())
     if not is_length and sample.dtype.kind == "f" and (sample != np.rint(sample)).any():

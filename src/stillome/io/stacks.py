@@ -1,4 +1,4 @@
-"""Named arrays in one file: which of them are connectomes, whose they are, of which regions."""
+"""Named arrays in one file: which are connectomes, subject ids and names of regions."""
 
 import math
 import re
@@ -62,7 +62,7 @@ def holdings_from(variables: Mapping[str, Any], label: str) -> tuple[Holding, ..
 
 
 def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
-    """Return a list of names as text; None if this is no such list.
+    """Return a list of names as text; None if it is not one.
 
     Whole numbers become their digits, bytes are decoded, MATLAB's nested cells are unwrapped.
     """
@@ -93,19 +93,20 @@ def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:
         If no two axes are equal (E1), or all three are and `axis` is not given.
     """
     if axis is not None:
-        axis = axis % 3 if -3 <= axis < 3 else -1
-        rest = [length for i, length in enumerate(shape) if i != axis]
-        if axis < 0 or rest[0] != rest[1]:
-            raise FileError(f"{label}: shape {shape} is not square beside that --axis.")
-        return axis
+        rest = [length for i, length in enumerate(shape) if i != axis % 3]
+        if not -3 <= axis < 3 or rest[0] != rest[1]:
+            raise FileError(
+                f"{label}: axis={axis} does not leave a square of shape {shape}. Choose another."
+            )
+        return axis % 3
     found = [i for i in range(3) if shape[i - 1] == shape[i - 2]]
     if len(found) == 1:
         return found[0]
     if not found:
         raise FileError(f"{label}: matrix is {shape[1]}×{shape[2]}, expected square.")
     raise FileError(
-        f"{label}: {shape[0]} subjects and as many regions; which axis is which cannot be told. "
-        "Pass --axis 0, 1 or 2 for the subjects."
+        f"{label}: {shape[0]} subjects and as many regions; the axis of the subjects is ambiguous. "
+        "Pass axis=0, 1 or 2 for the subjects."
     )
 
 

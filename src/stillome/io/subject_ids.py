@@ -1,8 +1,8 @@
-"""Subject ids: one spelling for everybody, so that tables from different tools can be joined.
+"""Subject ids: one spelling for all tools, so that their tables can be joined.
 
 An id is text. BIDS writes ``sub-A01`` where a table says ``A01``; ABCD writes ``NDAR_INVX`` in its
-tables and ``sub-NDARINVX`` in its folders. All of these are brought to one form; case is kept, and
-so are leading zeros.
+tables and ``sub-NDARINVX`` in its folders. All of these become the same id. Case and
+leading zeros are kept.
 """
 
 import re
@@ -10,11 +10,24 @@ from collections.abc import Iterable, Sequence
 
 from stillome.exceptions import InputError
 
+# What tables call the column of ids, in lower case, the most specific name first.
+ID_COLUMNS = (
+    "participant_id",
+    "src_subject_id",
+    "subjectkey",
+    "subject_id",
+    "subject",
+    "subjectid",
+    "participant",
+    "sub",
+    "eid",
+    "id",
+)
 _NDAR = re.compile(r"^NDAR_INV")
 
 
 def normalise_id(subject: str) -> str:
-    """Bring a subject id to the form in which tables are joined.
+    """Return a subject id in the form in which tables are joined.
 
     Strips blanks and a leading ``sub-``, and drops the underscore of ``NDAR_INV``. Case and leading
     zeros stay.
@@ -31,12 +44,34 @@ def normalise_id(subject: str) -> str:
     """
     if not isinstance(subject, str):
         raise InputError(f"id {subject!r} is a {type(subject).__name__}; give ids as text.")
-    normal = _NDAR.sub("NDARINV", subject.strip().removeprefix("sub-").strip())
+    normal = _NDAR.sub("NDARINV", without_prefix(subject, "sub"))
     if not normal:
         raise InputError(f"id {subject!r} is empty; name the subject.")
     if any(mark in normal for mark in "\t\n\r\0"):
         raise InputError(f"id {subject!r} holds a tab, line break or null; rename the subject.")
     return normal
+
+
+def bare_session(session: str) -> str:
+    """Return a session without ``ses-``, as BIDS writes it in paths and some tables do.
+
+    Examples
+    --------
+    >>> bare_session("ses-01"), bare_session("baseline_year_1_arm_1")
+    ('01', 'baseline_year_1_arm_1')
+    """
+    return without_prefix(session, "ses")
+
+
+def without_prefix(text: str, entity: str) -> str:
+    """Return the label of a BIDS entity (``sub``, ``ses``) without its prefix and blanks.
+
+    Examples
+    --------
+    >>> without_prefix("sub-A01", "sub"), without_prefix("A01", "sub")
+    ('A01', 'A01')
+    """
+    return text.strip().removeprefix(f"{entity}-").strip()
 
 
 def normalise_ids(subjects: Iterable[str], *, name: str | None = None) -> list[str]:

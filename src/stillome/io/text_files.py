@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.guarded_files import MAX_BYTES, decoded, open_item, read_bytes
 
@@ -29,7 +29,7 @@ def read_text(path: str | os.PathLike[str], *, limit: int = MAX_BYTES) -> str:
     return text
 
 
-def parse_numbers(lines: Iterable[str], name: str) -> NDArray[np.float64]:
+def parse_numbers(lines: Iterable[str], name: str) -> Floats:
     """Return rows of numbers, shape (rows, columns), separated by blanks, commas or semicolons.
 
     Lines that are empty or start with ``#`` are passed over; ``nan`` and ``n/a`` are missing.

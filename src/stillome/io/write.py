@@ -1,4 +1,4 @@
-"""Results on disk: connectomes as they came and as BIDS, tables with a sidecar each."""
+"""Writing results: connectomes in their own format or as BIDS, tables with sidecars."""
 
 import hashlib
 import os
@@ -69,7 +69,7 @@ def write_connectomes(
     Raises
     ------
     FileError, InputError
-        If something stands there, the sizes do not fit, or that format cannot be written.
+        If the folder exists already, the sizes do not fit, or that format cannot be written.
     """
     if form not in ("same", "relmat"):
         raise InputError(f"form={form!r}; expected 'same' or 'relmat'.")
@@ -142,7 +142,7 @@ def write_described_table(
     sidecar = path.with_suffix(".json")
     check_replaceable(path, overwrite=overwrite)
     check_replaceable(sidecar, overwrite=overwrite)
-    known = {str(name): _unit_of(str(name)) for name in table.columns} | dict(units or {})
+    known = {str(name): unit_of(str(name)) for name in table.columns} | dict(units or {})
     content = {
         "Description": description,
         **{name: {"Units": unit} for name, unit in known.items()},
@@ -265,5 +265,13 @@ def _relative(files: Sequence[str]) -> list[Path]:
     return [Path(file).relative_to(root) for file in files]
 
 
-def _unit_of(name: str) -> str:
-    return {"mm": "mm", "rad": "rad", "percent": "%"}.get(name.rsplit("_", 1)[-1], "n/a")
+def unit_of(name: str) -> str:
+    """Return the unit at the end of a column's name, or ``n/a``.
+
+    Examples
+    --------
+    >>> unit_of("rms_mm"), unit_of("outliers_percent"), unit_of("age")
+    ('mm', '%', 'n/a')
+    """
+    units = {"mm": "mm", "rad": "rad", "percent": "%", "slices": "count"}
+    return units.get(name.rsplit("_", 1)[-1], "n/a")

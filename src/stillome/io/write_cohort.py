@@ -1,4 +1,4 @@
-"""A whole cohort as files that other tools read, and `read_cohort` too: its counterpart."""
+"""Writing a whole cohort as files that `read_cohort` and other tools read."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ FORMS = ("mrtrix", "relmat", *_STACKS)
 
 
 class CohortFiles(NamedTuple):
-    """Where the parts of a cohort stand; None for what it does not have."""
+    """Paths of the parts of a cohort; None for what it does not have."""
 
     connectomes: Path
     regions: Path
@@ -48,7 +48,7 @@ def write_cohort(
     random_state: int | None = None,
     overwrite: bool = False,
 ) -> CohortFiles:
-    """Write a cohort to a folder as a study would have it.
+    """Write a cohort to a folder, as files of a study.
 
     Parameters
     ----------

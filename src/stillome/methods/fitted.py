@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stillome.cohort.confound_coding import ConfoundCoding
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.io.region_labels import canonical
+from stillome.io.region_names import canonical
 from stillome.methods.storage import Storable, read_model, rebuilt, write_model
 
 _NAMES = ("traits", "kept", "regions")

@@ -57,7 +57,7 @@ def test_mcflirt_has_the_opposite_order_of_eddy(tmp_path):
 @pytest.mark.parametrize("read", [read_eddy_parameters, read_mcflirt_parameters])
 def test_e11_rotations_in_degrees(tmp_path, read):
     path = samples.write(tmp_path / "p.par", samples.lines([[0] * 6, [2.1] * 6]))
-    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass --rotation-unit."
+    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass rotation_unit=...."
     with pytest.raises(InputError, match=re.escape(sentence)):
         read(path)
     assert read(path, rotation_unit="deg")[1, 3:] == pytest.approx(np.deg2rad([2.1] * 3))
@@ -80,7 +80,7 @@ def test_outlier_report(tmp_path):
     assert report[["slice", "scan"]].to_numpy().tolist() == [[3, 6], [1, 7]]
     assert report["stdev"].tolist() == [-4.8, -4.8]
     assert len(read_eddy_outlier_report(samples.write(tmp_path / "none", ""))) == 0
-    with pytest.raises(FileError, match="line 1 is no sentence"):
+    with pytest.raises(FileError, match="line 1 is not a sentence"):
         read_eddy_outlier_report(samples.write(tmp_path / "b", "hello\n"))
 
 

@@ -37,8 +37,8 @@ def test_confounds_without_parameters_still_have_displacements(tmp_path):
     ("content", "sentence"),
     [
         ("trans_x\ttrans_y\n0\t0\n", "not QSIPrep's confounds"),
-        ("framewise_displacement\ttrans_x\n0.1\tabc\n", "'trans_x' holds something"),
-        ("framewise_displacement\ttrans_x\ninf\t0\n", "'framewise_displacement' holds"),
+        ("framewise_displacement\ttrans_x\n0.1\tabc\n", "'trans_x' has a cell"),
+        ("framewise_displacement\ttrans_x\ninf\t0\n", "'framewise_displacement' has a cell"),
         ("framewise_displacement\ttrans_x\n-1\t0\n", "negative"),
         ("framewise_displacement\ttrans_x\n", "no row below the header"),
     ],
@@ -51,7 +51,7 @@ def test_confounds_that_are_none(tmp_path, content, sentence):
 def test_e11_confounds_in_degrees(tmp_path, parameters):
     parameters[:, 3:] = 2.1
     path = samples.qsiprep_confounds(tmp_path / "c.tsv", parameters, np.full(8, 0.1))
-    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass --rotation-unit."
+    sentence = f"{path}: rotations up to 2.1; looks like degrees. Pass rotation_unit=...."
     with pytest.raises(InputError, match=re.escape(sentence)):
         read_qsiprep_confounds(path)
     table = read_qsiprep_confounds(path, rotation_unit="deg")
@@ -71,8 +71,10 @@ def test_image_qc_that_names_its_subject_in_the_file_name_only(tmp_path):
     content = "mean_fd,max_fd\n0.25,0.5\n"
     path = samples.write(tmp_path / "sub-007_desc-ImageQC_dwi.csv", content)
     assert read_image_qc(path)["mean_fd"].to_dict() == {"007": 0.25}
-    with pytest.raises(FileError, match="Name the subject"):
-        read_image_qc(samples.write(tmp_path / "q.csv", content))
+    below = samples.write(tmp_path / "siteA/100307/dwi/image_qc.csv", content)
+    assert list(read_image_qc(below, root=tmp_path).index) == ["100307"]
+    with pytest.raises(FileError, match="several rows without subject_id"):
+        read_image_qc(samples.write(tmp_path / "q.csv", content + "0.5,0.7\n"))
 
 
 def test_image_qc_that_is_none(tmp_path):
@@ -80,5 +82,5 @@ def test_image_qc_that_is_none(tmp_path):
         read_image_qc(samples.write(tmp_path / "q.csv", "subject_id,max_fd\nA,1\n"))
     for value in ("abc", "-1", "inf"):
         path = samples.write(tmp_path / "q.csv", f"subject_id,mean_fd\nA,{value}\n")
-        with pytest.raises(InputError, match="no displacement in mm"):
+        with pytest.raises(InputError, match="not a displacement in mm"):
             read_image_qc(path)

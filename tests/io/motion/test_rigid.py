@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from stillome.exceptions import InputError
 from stillome.io.motion.rigid import (
@@ -13,8 +12,6 @@ from stillome.io.motion.rigid import (
     parameters_to_transforms,
     residual_misalignment,
     rigid_displacements,
-    so3_exp,
-    so3_log,
 )
 
 axes = st.tuples(*[st.floats(-1, 1)] * 3).filter(lambda v: np.linalg.norm(v) > 1e-3)
@@ -31,59 +28,39 @@ def rotation_vector(axis, angle):
 
 
 def rigid(vector, translation):
+    """Build a transform from a rotation vector by Rodrigues' formula, not with SciPy's class."""
+    x, y, z = vector
+    hat = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    angle = np.linalg.norm(vector)
+    # sinc(x) of NumPy is sin(πx)/(πx), which is 1 at 0.
+    first, second = np.sinc(angle / np.pi), 0.5 * np.sinc(angle / (2 * np.pi)) ** 2
     transform = np.eye(4)
-    transform[:3, :3] = Rotation.from_rotvec(vector).as_matrix()
+    transform[:3, :3] += first * hat + second * hat @ hat
     transform[:3, 3] = translation
     return transform
 
 
 @settings(max_examples=80)
 @given(axes, angles)
-def test_exp_is_scipys(axis, angle):
-    vector = rotation_vector(axis, angle)
-    expected = Rotation.from_rotvec(vector).as_matrix()
-    assert np.allclose(so3_exp(vector), expected, rtol=0, atol=1e-14)
-
-
-@settings(max_examples=80)
-@given(axes, angles)
-def test_log_is_scipys_up_to_the_sign_at_pi(axis, angle):
-    matrix = Rotation.from_rotvec(rotation_vector(axis, angle)).as_matrix()
-    ours, theirs = so3_log(matrix), Rotation.from_matrix(matrix).as_rotvec()
-    # Beside π a rounding error of the matrix may choose the other end of the same axis.
-    near_pi = np.pi - angle < 1e-7
-    same = np.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
-    assert same or (near_pi and np.allclose(ours, -theirs, rtol=0, atol=1e-6))
-
-
-@settings(max_examples=80)
-@given(axes, angles)
-def test_exp_undoes_log(axis, angle):
-    matrix = so3_exp(rotation_vector(axis, angle))
-    assert np.allclose(so3_exp(so3_log(matrix)), matrix, rtol=0, atol=1e-14)
-
-
-@settings(max_examples=80)
-@given(axes, angles)
 def test_the_angle_keeps_its_digits_from_0_to_pi(axis, angle):
     vector = rotation_vector(axis, angle)
-    found = np.linalg.norm(so3_log(so3_exp(vector)))
-    assert found == pytest.approx(np.linalg.norm(vector), rel=1e-9, abs=0)
+    _, turns = rigid_displacements(rigid(vector, np.zeros(3))[None])
+    assert turns[0] == pytest.approx(np.linalg.norm(vector), rel=1e-9, abs=0)
 
 
-def test_log_where_the_papers_formula_is_blind():
-    half_turns = np.array([np.diag([1, -1, -1]), np.diag([-1, 1, -1]), np.diag([-1, -1, 1])])
-    assert np.allclose(np.abs(so3_log(half_turns)), np.pi * np.eye(3))
-    assert (so3_log(np.eye(3)) == 0).all()
-    assert np.isnan(so3_log(np.full((3, 3), np.nan))).all()
+def test_half_turns_where_the_papers_formula_is_undefined():
+    half_turns = np.tile(np.eye(4), (3, 1, 1))
+    half_turns[:, :3, :3] = [np.diag(d) for d in ([1, -1, -1], [-1, 1, -1], [-1, -1, 1])]
+    assert rigid_displacements(half_turns)[1] == pytest.approx(np.full(3, np.pi))
+    assert (rigid_displacements(np.eye(4)[None])[1] == 0).all()
 
 
-def test_maps_take_stacks_of_any_shape():
-    vectors = np.random.default_rng(0).normal(size=(2, 5, 3)) * 0.3
-    matrices = so3_exp(vectors)
-    assert matrices.shape == (2, 5, 3, 3)
-    assert np.allclose(so3_log(matrices), vectors)
-    assert so3_log(matrices[:0]).shape == (0, 5, 3)
+def test_missing_and_absent_frames_keep_their_places():
+    frames = np.stack([rigid([0.1, 0, 0], [1, 0, 0]), np.full((4, 4), np.nan)])
+    lengths, turns = rigid_displacements(frames)
+    assert lengths[0] == 1 and turns[0] == pytest.approx(0.1)
+    assert np.isnan([lengths[1], turns[1]]).all()
+    assert rigid_displacements(frames[:0])[1].shape == (0,)
 
 
 @settings(max_examples=80)
@@ -140,16 +117,27 @@ def test_what_is_not_rigid_is_refused(matrix, sentence):
 
 def test_matrices_written_with_six_decimals_pass():
     frame = rigid([0.1, -0.2, 0.05], [1, 2, 3]).round(6)
-    assert check_rigid(frame) is not None
+    assert check_rigid(frame).tolist() == frame.tolist()
+    with pytest.raises(InputError, match="not rigid"):
+        check_rigid(frame.round(2))
 
 
 def test_parameters_turn_in_fsls_sense_and_order():
-    angles = np.array([0.011, -0.004, 0.02])
+    a, b, c = angles = np.array([0.011, -0.004, 0.02])
     transform = parameters_to_transforms([[0.4, -1.2, 0.75, *angles]])[0]
-    expected = Rotation.from_euler("xyz", angles).as_matrix().T
+    about_x = [[1, 0, 0], [0, np.cos(a), np.sin(a)], [0, -np.sin(a), np.cos(a)]]
+    about_y = [[np.cos(b), 0, -np.sin(b)], [0, 1, 0], [np.sin(b), 0, np.cos(b)]]
+    about_z = [[np.cos(c), np.sin(c), 0], [-np.sin(c), np.cos(c), 0], [0, 0, 1]]
+    expected = np.array(about_x) @ about_y @ about_z
     assert np.allclose(transform[:3, :3], expected, atol=1e-15)
-    assert transform[0, 1] > 0
     assert transform[:3, 3].tolist() == [0.4, -1.2, 0.75]
+
+
+def test_missing_parameters_are_a_missing_frame():
+    parameters = [[0, 0, 0, 0.1, 0, 0], [np.nan] * 6, [1, 0, 0, np.nan, 0, 0]]
+    lengths, turns = rigid_displacements(parameters_to_transforms(parameters))
+    assert turns[0] == pytest.approx(0.1)
+    assert np.isnan(lengths[1:]).all() and np.isnan(turns[1:]).all()
 
 
 def test_framewise_displacement_by_hand():

@@ -199,7 +199,7 @@ def test_sessions_are_chosen(tmp_path):
     for session, value in (("01", 0.2), ("02", 0.4)):
         rms = samples.lines([[0, 0], [0.1, value]])
         samples.write(tmp_path / f"sub-A/ses-{session}/x.eddy_movement_rms", rms)
-    with pytest.raises(InputError, match=r"several sessions \['01', '02'\]\. Choose --session"):
+    with pytest.raises(InputError, match=r"several sessions \['01', '02'\]\. Choose session="):
         read_motion(tmp_path)
     assert read_motion(tmp_path, session="02")["rms_mm"].tolist() == [0.4]
     assert read_motion(tmp_path, session="ses-01")["rms_mm"].tolist() == [0.2]

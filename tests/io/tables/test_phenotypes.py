@@ -80,7 +80,7 @@ def test_e9_events_are_chosen_never_guessed(tmp_path):
     rows = [(f"NDAR_INV{i:02d}", BASELINE, str(100 + i)) for i in range(10)]
     rows.append(("NDAR_INV00", LATER, "150"))
     path = samples.abcd4(tmp_path / "t.txt", rows, [SCORE])
-    sentence = f"{path}: 11 rows for 10 subjects (several events). Choose --session/--event"
+    sentence = f"{path}: 11 rows for 10 subjects (several events). Choose session=..., one of"
     with pytest.raises(InputError, match=re.escape(sentence)):
         read_table(path)
     assert len(read_table(path, session=BASELINE)) == 10

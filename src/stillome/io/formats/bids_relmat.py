@@ -25,7 +25,7 @@ from stillome.persistence import read_json, write_json
 PRODUCER = "BIDS relmat"
 _RELMAT = re.compile(r"_relmat\.(dense\.tsv|sparse\.tsv|tsv|csv|h5|hdf5|zarr)$")
 _ENTITY = re.compile(r"([a-z]+)-([a-z0-9]+)", re.IGNORECASE)
-_MAX_LEVELS = 4
+_MAX_PARENTS = 4
 
 
 def recognises(item: Item, head: bytes) -> bool:
@@ -34,7 +34,7 @@ def recognises(item: Item, head: bytes) -> bool:
 
 
 def read(item: Item) -> Contents:
-    """Read one matrix; what it measures and its regions stand in files beside or above it."""
+    """Read one matrix; its measure and regions are in files of the same folder or above."""
     sidecar = _inherited(item.path, "relmat.json")
     description = read_json(sidecar) if sidecar else {}
     nodes = _inherited(item.path, "nodeindices.tsv")
@@ -65,7 +65,7 @@ def write(path: Path, holding: Holding) -> None:
 
 
 def relmat_json(holding: Holding, **more: Any) -> dict[str, Any]:
-    """Return what BEP017 wants to be said about a matrix of fibre counts."""
+    """Return the JSON that BEP017 asks for, for a matrix of fibre counts."""
     return {
         "RelationshipMeasure": holding.measure,
         "Directed": False,
@@ -141,7 +141,7 @@ def _inherited(path: Path, suffix: str) -> Path | None:
     """Find the nearest file whose entities all apply, as BIDS lets files be inherited."""
     own = _entities(path.name)
     folder = path.parent
-    for _ in range(_MAX_LEVELS):
+    for _ in range(_MAX_PARENTS):
         found = sorted(folder.glob(f"*{suffix}")) if folder.is_dir() else []
         fitting = [f for f in found if _entities(f.name).items() <= own.items()]
         if fitting:

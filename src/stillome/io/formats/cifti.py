@@ -1,28 +1,29 @@
-"""CIFTI-2 `*.pconn.nii`: parcel by parcel, names in the XML between header and values."""
+"""CIFTI-2 `*.pconn.nii`: a matrix between parcels, read and written by nibabel."""
 
-import math
+import contextlib
+import logging
 import struct
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
 import numpy as np
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.mrtrix import measure_of
-from stillome.io.guarded_files import MAX_BYTES, Item, parse_xml
+from stillome.io.guarded_files import Item, refuse_entities
 
 PRODUCER = "CIFTI pconn"
 _HEADER = 540
-_CIFTI_CODE = 32
 _CONN_PARCELS = 3003
-_PARCELS = "CIFTI_INDEX_TYPE_PARCELS"
-_DTYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 256: "i1", 512: "u2", 768: "u4"}
 
 
 def recognises(item: Item, head: bytes) -> bool:
-    """Whether this is NIfTI-2 with a CIFTI intent."""
-    return _order(head) is not None and head[4:8] == b"n+2\0"
+    """Whether this is NIfTI-2, in which CIFTI-2 is stored."""
+    sizes = [struct.unpack_from(order + "i", head)[0] for order in "<>" if len(head) >= 8]
+    return _HEADER in sizes and head[4:8] == b"n+2\0"
 
 
 def read(item: Item) -> Contents:
@@ -31,31 +32,30 @@ def read(item: Item) -> Contents:
     Raises
     ------
     FileError
-        If the file is damaged, or holds something else than parcels by parcels.
+        If the file is damaged, or is not a matrix of parcels by parcels.
     """
+    from nibabel.cifti2 import Cifti2Image
+
     data = item.data()
-    order = _order(data[:_HEADER])
-    if order is None or len(data) < _HEADER + 12:
-        raise FileError(f"{item.label}: NIfTI-2 header is cut off. Copy it anew.")
-    (intent,) = struct.unpack_from(order + "i", data, 504)
+    refuse_entities(data, item.label)
+    try:
+        with _silent():
+            image = Cifti2Image.from_bytes(data)
+        intent = int(image.nifti_header["intent_code"])
+        axes = [_parcels(image.header.matrix.get_index_map(i)) for i in (0, 1)]
+    except Exception as error:  # nibabel has a dozen classes of errors without a common parent
+        raise _damaged(item, error) from error
+    names, others = axes
     if intent != _CONN_PARCELS:
         raise FileError(f"{item.label}: CIFTI of intent {intent}, not parcels by parcels (pconn).")
-    names = _parcels(data, order, item.label)
-    (code,) = struct.unpack_from(order + "h", data, 12)
-    sizes = struct.unpack_from(order + "8q", data, 16)
-    (offset,) = struct.unpack_from(order + "q", data, 168)
-    slope, shift = struct.unpack_from(order + "2d", data, 176)
-    shape = tuple(size for size in sizes[1:] if size != 1)
-    if code not in _DTYPES or shape != (len(names), len(names)):
-        raise FileError(f"{item.label}: matrix of {shape} for {len(names)} parcels.")
-    dtype = np.dtype(order + _DTYPES[code])
-    size = math.prod(shape) * dtype.itemsize
-    if size > MAX_BYTES or offset < _HEADER or offset + size > len(data):
-        raise FileError(f"{item.label}: its values are cut off. Copy it anew.")
-    values = np.frombuffer(data, dtype, count=math.prod(shape), offset=offset)
-    matrix = values.reshape(shape, order="F").T.astype(np.float64)
-    if math.isfinite(slope) and slope not in (0, 1):
-        matrix = matrix * slope + (shift if math.isfinite(shift) else 0)
+    if not names or names != others:
+        raise FileError(f"{item.label}: its two axes are not the same parcels.")
+    if image.shape != (len(names), len(names)):
+        raise FileError(f"{item.label}: matrix of {image.shape} for {len(names)} parcels.")
+    try:
+        matrix = np.asarray(image.dataobj, dtype=np.float64)
+    except Exception as error:
+        raise _damaged(item, error) from error
     measure = measure_of(item.name.removesuffix(".nii").removesuffix(".pconn"))
     return Contents(PRODUCER, (Holding(matrix, measure=measure, regions=names),))
 
@@ -88,31 +88,28 @@ def write(path: Path, holding: Holding) -> None:
     nibabel.save(image, path)
 
 
-def _order(head: bytes) -> str | None:
-    if len(head) < 8:
-        return None
-    for order in "<>":
-        if struct.unpack_from(order + "i", head)[0] == _HEADER:
-            return order
-    return None
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep nibabel from warning and logging; what is wrong becomes one error."""
+    from nibabel.imageglobals import logger
+
+    logger.addFilter(_nothing)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.removeFilter(_nothing)
 
 
-def _parcels(data: bytes, order: str, label: str) -> tuple[str, ...]:
-    (size, code) = struct.unpack_from(order + "2i", data, _HEADER + 4)
-    if code != _CIFTI_CODE or not 8 < size <= len(data) - _HEADER - 4:
-        raise FileError(f"{label}: NIfTI-2 without CIFTI's description. Copy it anew.")
-    xml = data[_HEADER + 12 : _HEADER + 4 + size].rstrip(b"\0")
-    root = parse_xml(xml, label)
-    axes: dict[str, tuple[str, ...]] = {}
-    for index_map in root.iter("MatrixIndicesMap"):
-        if index_map.get("IndicesMapToDataType") == _PARCELS:
-            names = tuple(_names(index_map))
-            for dimension in (index_map.get("AppliesToMatrixDimension") or "").split(","):
-                axes[dimension.strip()] = names
-    if set(axes) != {"0", "1"} or axes["0"] != axes["1"] or not axes["0"]:
-        raise FileError(f"{label}: its two axes are not the same parcels.")
-    return axes["0"]
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
 
 
-def _names(index_map: ElementTree.Element) -> list[str]:
-    return [parcel.get("Name") or "" for parcel in index_map.iter("Parcel")]
+def _parcels(index_map: Any) -> tuple[str, ...]:
+    return tuple(str(parcel.name) for parcel in index_map.parcels)
+
+
+def _damaged(item: Item, error: Exception) -> FileError:
+    reason = str(error).split("\n", maxsplit=1)[0] or type(error).__name__
+    return FileError(f"{item.label}: damaged CIFTI file ({reason}). Copy it again.")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.io
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
-from stillome.io.formats.mat4 import write_mat4
 from stillome.io.formats.text_matrix import first_cells, format_number, is_number, to_number
 from stillome.io.guarded_files import Item
 from stillome.io.stacks import texts_of
@@ -66,20 +66,20 @@ def read_connectogram(item: Item) -> Contents:
     names = tuple(cell.strip() for cell in rows[1][2:])
     body = [row[2:] for row in rows[2:]]
     if not all(is_number(cell) for row in body for cell in row):
-        raise FileError(f"{item.label}: a cell is not a number. Export the connectogram anew.")
+        raise FileError(f"{item.label}: a cell is not a number. Export the connectogram again.")
     values = np.array([[to_number(cell) for cell in row] for row in body])
     return Contents(CONNECTOGRAM, (Holding(values, regions=names),))
 
 
 def write(path: Path, holding: Holding) -> None:
-    """Write one matrix as a level 4 MAT file with ``connectivity``, ``name`` and ``atlas``."""
+    """Write one matrix as a MAT file of version 4 with ``connectivity``, ``name`` and ``atlas``."""
     variables: dict[str, NDArray[Any]] = {
         "connectivity": np.asarray(holding.values, dtype=np.float64)
     }
     names = holding.regions or tuple(f"region{i + 1}" for i in range(len(holding.values)))
     variables["name"] = _as_bytes("\n".join(names) + "\n")
     variables["atlas"] = _as_bytes(holding.atlas or "atlas")
-    write_mat4(path, variables)
+    scipy.io.savemat(path, variables, format="4")
 
 
 def write_connectogram(path: Path, holding: Holding) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.text_matrix import (
@@ -16,6 +16,7 @@ from stillome.io.formats.text_matrix import (
     to_number,
 )
 from stillome.io.guarded_files import Item
+from stillome.io.subject_ids import ID_COLUMNS
 
 PRODUCER = "edge list"
 CMP3 = "Connectome Mapper 3"
@@ -27,7 +28,6 @@ _ENDS = (
     ("row", "column"),
     ("i", "j"),
 )
-_SUBJECT = ("subject", "subject_id", "participant_id", "sub", "id")
 _MAX_REGIONS = 20_000
 _MAX_BYTES = 512 * 2**20
 
@@ -50,7 +50,7 @@ def read(item: Item) -> Contents:
     ends = _ends(header)
     if ends is None or any(len(row) != len(header) for row in rows):
         raise FileError(f"{item.label}: rows of different length in an edge list. Correct it.")
-    subject = next((header.index(name) for name in _SUBJECT if name in header), None)
+    subject = next((header.index(name) for name in ID_COLUMNS if name in header), None)
     weights = [i for i in range(len(header)) if i not in (*ends, subject)]
     weights = [i for i in weights if all(is_number(row[i]) for row in rows[1:])]
     if not weights or len(rows) < 2:
@@ -75,7 +75,7 @@ def read(item: Item) -> Contents:
 
 def edges_to_holding(
     pairs: Sequence[tuple[str, str]],
-    weights: NDArray[np.float64],
+    weights: Floats,
     *,
     measure: str,
     label: str,
@@ -85,8 +85,8 @@ def edges_to_holding(
 ) -> Holding:
     """Build matrices from edges.
 
-    A pair that is listed once counts for both directions; one that is listed both ways is kept as
-    written, so that contradictions come to light.
+    A pair that is listed once is used for both directions. One that is listed in both directions
+    is kept as written, so that a contradiction is found later.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def edges_to_holding(
         left = np.array([places[pair[0]] for pair in pairs], dtype=np.intp)
         right = np.array([places[pair[1]] for pair in pairs], dtype=np.intp)
     except KeyError as error:
-        raise FileError(f"{label}: an edge leads to {error}, which is no region.") from error
+        raise FileError(f"{label}: an edge leads to {error}, which is not a region.") from error
     stack = np.zeros((len(subjects), len(names), len(names)))
     listed = np.zeros(stack.shape, dtype=bool)
     flat = np.ravel_multi_index((which, left, right), stack.shape)

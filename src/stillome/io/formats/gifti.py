@@ -1,7 +1,8 @@
 """GIFTI, as micapipe writes connectomes: the first data array of `*_full-connectome.shape.gii`.
 
-Read from the XML itself, so that packed data can never grow beyond the sizes that the file states,
-and no other file is opened from within it.
+Parsed here because nibabel unpacks an array to any size before it looks at the size that the file
+states, and opens other files that the XML names (`tests/io/formats/test_parsers_kept.py` shows
+both). Here packed data never grow beyond the stated size, and no other file is opened.
 """
 
 import base64
@@ -15,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.mrtrix import atlas_of, measure_of
@@ -41,10 +43,10 @@ def read(item: Item) -> Contents:
     root = parse_xml(item.data(), item.label)
     array = root.find("DataArray")
     if array is None:
-        raise FileError(f"{item.label}: GIFTI without a data array. Make the file anew.")
+        raise FileError(f"{item.label}: GIFTI without a data array. Write it again.")
     values = _values(array, item.label)
     if values.ndim != 2:
-        raise FileError(f"{item.label}: GIFTI of shape {values.shape}; no matrix in it.")
+        raise FileError(f"{item.label}: GIFTI of shape {values.shape}; expected a matrix.")
     measure = measure_of(item.name.removesuffix(".gii").replace("full-connectome", ""))
     return Contents(PRODUCER, (Holding(values, measure=measure, atlas=atlas_of(item.path.name)),))
 
@@ -67,7 +69,7 @@ def _values(array: ElementTree.Element, label: str) -> NDArray[Any]:
         raise FileError(f"{label}: GIFTI array of unknown type or size ({error}).") from error
     size = math.prod(shape) * dtype.itemsize
     if not shape or min(shape) < 1 or size > MAX_BYTES:
-        raise FileError(f"{label}: GIFTI array of impossible size {shape}. Make it anew.")
+        raise FileError(f"{label}: GIFTI array of impossible size {shape}. Write it again.")
     text = array.findtext("Data") or ""
     encoding = array.get("Encoding", "")
     if encoding == "ASCII":
@@ -81,11 +83,11 @@ def _values(array: ElementTree.Element, label: str) -> NDArray[Any]:
     return flat.reshape(shape).astype(np.float64)
 
 
-def _ascii(text: str, count: int, label: str) -> NDArray[np.float64]:
+def _ascii(text: str, count: int, label: str) -> Floats:
     try:
         flat = np.array(text.split(), dtype=np.float64)
     except ValueError as error:
-        raise FileError(f"{label}: GIFTI text that is no numbers ({error}).") from error
+        raise FileError(f"{label}: GIFTI text that is not numbers ({error}).") from error
     if len(flat) != count:
         raise FileError(f"{label}: GIFTI array is cut off ({len(flat)} numbers of {count}).")
     return flat
@@ -99,7 +101,7 @@ def _binary(text: str, encoding: str, size: int, label: str) -> bytes:
         if encoding == "GZipBase64Binary":
             raw = zlib.decompressobj().decompress(raw, size + 1)
     except (binascii.Error, zlib.error, ValueError) as error:
-        raise FileError(f"{label}: damaged GIFTI data ({error}). Make the file anew.") from error
+        raise FileError(f"{label}: damaged GIFTI data ({error}). Write it again.") from error
     if len(raw) != size:
-        raise FileError(f"{label}: GIFTI array is cut off ({len(raw)} bytes of {size}).")
+        raise FileError(f"{label}: GIFTI array is cut off or too long, expected {size} bytes.")
     return raw

@@ -1,4 +1,4 @@
-"""HDF5 files (also netCDF-4): opened where they stand, without following links to other files."""
+"""HDF5 files (also netCDF-4): opened lazily, without following links to other files."""
 
 import math
 from pathlib import Path
@@ -40,10 +40,10 @@ def open_hdf5(item: Item) -> h5py.File:
     Raises
     ------
     FileError
-        If it is damaged, or packed so that it cannot be read where it stands.
+        If it is damaged, or compressed as a whole, so that it cannot be opened lazily.
     """
     if not item.on_disk:
-        raise FileError(f"{item.label}: packed HDF5; unpack it first, it is read where it stands.")
+        raise FileError(f"{item.label}: compressed as a whole. Unpack it first.")
     try:
         return h5py.File(item.path, "r")
     except STORAGE_ERRORS as error:
@@ -51,13 +51,13 @@ def open_hdf5(item: Item) -> h5py.File:
 
 
 def damaged(label: str, error: Exception) -> FileError:
-    """Return the refusal of a file that HDF5 cannot make sense of."""
+    """Return the error for a file that HDF5 cannot read."""
     reason = str(error).split("\n", maxsplit=1)[0]
-    return FileError(f"{label}: damaged HDF5 file ({reason}). Copy it anew.")
+    return FileError(f"{label}: damaged HDF5 file ({reason}). Copy it again.")
 
 
 def datasets_in(group: h5py.Group, label: str) -> dict[str, Any]:
-    """List the datasets of a file by path, passing over links to other files.
+    """List the datasets of a file by path, without links to other files.
 
     Raises
     ------
@@ -83,19 +83,19 @@ def datasets_in(group: h5py.Group, label: str) -> dict[str, Any]:
 
 
 def own_child(parent: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
-    """Return what `name` leads to if that stands in the same file."""
+    """Return the object `name` if it is stored in the same file."""
     if isinstance(parent.get(name, getlink=True), h5py.HardLink):
         return parent.get(name)
     return None
 
 
 def check_dataset(dataset: h5py.Dataset, label: str) -> None:
-    """Refuse values that stand in other files than this one."""
+    """Refuse values that are stored in other files."""
     if dataset.external or dataset.is_virtual:
-        raise FileError(f"{label}: its values stand in other files. Copy them into one.")
+        raise FileError(f"{label}: its values are stored in other files. Copy them into one.")
     chunks = dataset.chunks
     if chunks is not None and math.prod(chunks) * dataset.dtype.itemsize > 2**29:
-        raise FileError(f"{label}: pieces of more than 512 MiB. Save it with smaller chunks.")
+        raise FileError(f"{label}: chunks of more than 512 MiB. Save it with smaller chunks.")
 
 
 def write(path: Path, holding: Holding) -> None:

@@ -1,6 +1,7 @@
 """Texts of variable length in HDF5 files, read from the bytes themselves.
 
-The HDF5 library can run for ever on a damaged heap of texts; here every step moves forward.
+Parsed here because the HDF5 library runs for ever on a damaged heap of texts, without a way to
+stop it from Python (`tests/io/formats/test_parsers_kept.py` shows it). Here every step moves on.
 """
 
 import math
@@ -139,4 +140,4 @@ def _bytes_at(offset: int, size: int, place: _Place) -> bytes:
 
 
 def _damaged(place: _Place) -> FileError:
-    return FileError(f"{place.label}: damaged texts in this HDF5 file. Copy it anew.")
+    return FileError(f"{place.label}: damaged texts in this HDF5 file. Copy it again.")

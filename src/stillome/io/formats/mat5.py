@@ -1,8 +1,9 @@
-"""MATLAB level 5 MAT files, read element by element within the bytes that are there.
+"""MAT files of version 5, read element by element within the bytes that are there.
 
-Every size in the file is compared with what is left of it before anything is allocated, so that
-a damaged or hostile file is refused and cannot take memory; code (function handles, objects) is
-never looked into.
+Parsed here because `scipy.io.loadmat` does not survive damaged files: it uses the type of an
+element as an index into a table in C without a check, so that one wrong byte ends the process
+(`tests/io/formats/test_parsers_kept.py` shows it). Here every size is compared with the bytes that
+are left before anything is allocated. Function handles and objects are passed over.
 """
 
 import struct
@@ -52,7 +53,7 @@ class _Element(NamedTuple):
 
 
 class _Reader:
-    """Walks over the elements of one MAT file."""
+    """Reads the elements of one MAT file in turn."""
 
     def __init__(self, data: bytes, label: str) -> None:
         self.label = label
@@ -64,7 +65,7 @@ class _Reader:
         self.order = "<" if mark == b"IM" else ">"
 
     def damaged(self, why: str) -> FileError:
-        return FileError(f"{self.label}: damaged MAT file ({why}). Save it anew.")
+        return FileError(f"{self.label}: damaged MAT file ({why}). Save it again.")
 
     def variables(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -104,14 +105,16 @@ class _Reader:
                 data += block
                 rest = stream.unconsumed_tail
                 if len(data) > self.budget or is_bomb(len(packed), len(data)):
-                    raise FileError(f"{self.label}: unpacks to more than a connectome can be.")
+                    raise FileError(
+                        f"{self.label}: unpacks to more than 512 MiB, or 300 times its size."
+                    )
         except zlib.error as error:
             raise self.damaged(str(error)) from error
         self.budget -= len(data)
         return bytes(data)
 
     def matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
-        """Read one array with its name; None for what is not read (functions, objects)."""
+        """Read one array with its name; the value is None for functions and objects."""
         if depth > _MAX_DEPTH:
             raise self.damaged("nested too deeply")
         flags, rest = self.take(data)
@@ -186,7 +189,7 @@ class _Reader:
             for i in range(0, len(names.data), length)
         ]
         size = self.size_of(shape)
-        if size * max(1, len(fields)) > min(_MAX_CELLS, len(rest) // 8):
+        if size > _MAX_CELLS or size * len(fields) > min(_MAX_CELLS, len(rest) // 8):
             raise self.damaged("a struct is cut off")
         found = []
         for _ in range(size):
@@ -231,7 +234,7 @@ class _Reader:
 
 
 def load_mat5(data: bytes, label: str) -> dict[str, Any]:
-    """Read all variables of a level 5 MAT file.
+    """Read all variables of a MAT file of version 5.
 
     Numbers become arrays, character arrays lists of text (one per row), cells lists, structs
     dictionaries; complex numbers, objects and functions are left out.

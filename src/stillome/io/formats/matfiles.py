@@ -1,4 +1,4 @@
-"""MAT files of every level, and the table of producers that write them."""
+"""MAT files of every version, and the table of producers that write them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from stillome.io.stacks import holdings_from
 PRODUCER = "MAT stack"
 PRODUCER_73 = "MAT 7.3 stack"
 
-# Each looks at the names of the variables and answers None if another tool wrote them.
+# Each checks the names of the variables and returns None if another tool wrote them.
 _PRODUCERS: tuple[Callable[[dict[str, Any], Item], Contents | None], ...] = (
     qsirecon.from_mat,
     dsi_studio.from_mat,
@@ -30,7 +30,7 @@ _PRODUCERS: tuple[Callable[[dict[str, Any], Item], Contents | None], ...] = (
 
 
 def recognises(item: Item, head: bytes) -> bool:
-    """Whether this is a MAT file by its content: FLIRT's `.mat` are text, ANTs' level 4."""
+    """Whether this is a MAT file by its content. FLIRT writes text under this suffix."""
     if is_mat73(head) or _is_mat5(head):
         return True
     return item.name.endswith(".mat") and is_mat4(head)
@@ -44,16 +44,18 @@ def read(item: Item) -> Contents:
         if contents is not None:
             return contents
     if any(name.startswith("AffineTransform") for name in variables):
-        raise FileError(f"{item.label}: an ANTs transform, not a connectome. It tells motion.")
+        raise FileError(
+            f"{item.label}: an ANTs transform, not a connectome. Give it to read_motion."
+        )
     try:
         holdings = holdings_from(variables, item.label)
     except STORAGE_ERRORS as error:
-        raise FileError(f"{item.label}: damaged MAT file ({error}). Save it anew.") from error
+        raise FileError(f"{item.label}: damaged MAT file ({error}). Save it again.") from error
     return Contents(PRODUCER_73 if is_mat73(item.head()) else PRODUCER, holdings)
 
 
 def load_mat(item: Item) -> dict[str, Any]:
-    """Read the variables of a MAT file of level 4, 5 or 7.3, without running anything in it.
+    """Read the variables of a MAT file of version 4, 5 or 7.3, without running anything in it.
 
     Raises
     ------

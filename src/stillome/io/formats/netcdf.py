@@ -1,15 +1,16 @@
-"""netCDF classic files (`.nc`): the header is read here, the arrays are mapped into memory.
+"""netCDF classic files (`.nc`): SciPy reads the header and maps the arrays into memory.
 
 netCDF-4 files are HDF5 and go to `stillome.io.formats.hdf5`.
 """
 
-import math
-import struct
+import io
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.io
+from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
@@ -17,8 +18,9 @@ from stillome.io.guarded_files import Item
 from stillome.io.stacks import holdings_from
 
 PRODUCER = "netCDF stack"
-_DTYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8"}
-_HEADER_LIMIT = 2**20
+_MAX_HEADER = 2**20
+_MAX_TEXT = 2**24
+_ERRORS = (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError, OSError)
 
 
 def recognises(item: Item, head: bytes) -> bool:
@@ -29,13 +31,11 @@ def recognises(item: Item, head: bytes) -> bool:
 def read(item: Item) -> Contents:
     """Find the connectomes among the variables."""
     if not item.on_disk:
-        raise FileError(f"{item.label}: packed netCDF; unpack it first.")
+        raise FileError(f"{item.label}: compressed as a whole. Unpack it first.")
     try:
-        with item.path.open("rb") as stream:
-            header = _Header(stream.read(_HEADER_LIMIT), item.path.stat().st_size, item)
-        variables = header.variables()
-    except (struct.error, IndexError, KeyError, UnicodeDecodeError, OSError) as error:
-        raise FileError(f"{item.label}: damaged netCDF header ({error}).") from error
+        variables = _variables(item.path)
+    except _ERRORS as error:
+        raise FileError(f"{item.label}: damaged netCDF file ({error}). Copy it again.") from error
     return Contents(PRODUCER, holdings_from(variables, item.label))
 
 
@@ -64,69 +64,45 @@ def write(path: Path, holding: Holding) -> None:
                 characters[:] = coded.view("S1").reshape(len(coded), -1)
 
 
-class _Header:
-    """Walks over the header: dimensions, attributes (passed over), variables."""
+class _Header(io.FileIO):
+    """A file of which only the header is read: no count in it can make SciPy read more."""
 
-    def __init__(self, data: bytes, size: int, item: Item) -> None:
-        self.data, self.size, self.item = data, size, item
-        self.place = 8  # behind the magic and the number of records
-        self.wide = data[3] == 2
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= _MAX_HEADER - self.tell():
+            raise ValueError(f"more than {_MAX_HEADER // 2**20} MiB of header")
+        return super().read(size) or b""
 
-    def word(self) -> int:
-        (value,) = struct.unpack_from(">i", self.data, self.place)
-        self.place += 4
-        return int(value)
 
-    def count(self) -> int:
-        """Read the tag and the length of a list."""
-        self.place += 4
-        length = self.word()
-        if not 0 <= length <= len(self.data) // 4:
-            raise FileError(f"{self.item.label}: damaged netCDF header (a list of {length}).")
-        return length
+class _File(scipy.io.netcdf_file):
+    """SciPy's reader, which sets the file's attributes on itself, without that fault.
 
-    def name(self) -> str:
-        length = self.word()
-        if length < 0:
-            raise FileError(f"{self.item.label}: damaged netCDF header (a name).")
-        text = self.data[self.place : self.place + length].decode("utf-8")
-        self.place += (length + 3) // 4 * 4
-        return text
+    Unchecked, an attribute called ``fp`` replaces the open file and one called ``close`` the
+    method, so that even deleting the reader fails.
+    """
 
-    def skip_attributes(self) -> None:
-        for _ in range(self.count()):
-            self.name()
-            kind, length = self.word(), self.word()
-            self.place += (max(length, 0) * np.dtype(_DTYPES[kind]).itemsize + 3) // 4 * 4
+    def __setattr__(self, name: str, value: Any) -> None:
+        from_file = isinstance(value, bytes | np.ndarray | np.generic)
+        if from_file and getattr(self, name, None) is not None:
+            raise ValueError(f"an attribute {name!r}")
+        super().__setattr__(name, value)
 
-    def variables(self) -> dict[str, Any]:
-        dimensions = []
-        for _ in range(self.count()):
-            self.name()
-            dimensions.append(self.word())
-        self.skip_attributes()
-        return dict(self.variable(dimensions) for _ in range(self.count()))
 
-    def variable(self, dimensions: list[int]) -> tuple[str, Any]:
-        name = self.name()
-        rank = self.word()
-        if not 0 <= rank <= 8:
-            raise FileError(f"{self.item.label}: damaged netCDF header ({rank} axes).")
-        shape = tuple(dimensions[self.word()] for _ in range(rank))
-        self.skip_attributes()
-        dtype = np.dtype(_DTYPES[self.word()])
-        self.place += 4
-        if self.wide:
-            (start,) = struct.unpack_from(">q", self.data, self.place)
-            self.place += 8
-        else:
-            start = self.word()
-        if 0 in shape:
-            return name, None  # over the record dimension, which stacks do not use
-        needed = math.prod(shape) * dtype.itemsize
-        if min(shape, default=1) < 0 or start < 0 or start + needed > self.size:
-            raise FileError(f"{self.item.label}: netCDF variable {name!r} is cut off.")
-        values: Any = np.memmap(self.item.path, dtype, mode="r", offset=start, shape=shape)
-        if dtype.kind == "S" and len(shape) == 2 and needed < 2**24:
-            values = np.ascontiguousarray(values).view(f"S{shape[1]}").ravel()
-        return name, values
+def _variables(path: Path) -> dict[str, Any]:
+    """Return the arrays of a file, mapped into memory; character arrays become text."""
+    with _Header(path) as header:
+        file = _File(header, "r", mmap=True)
+        arrays = {name: variable.data for name, variable in file.variables.items()}
+        with warnings.catch_warnings():
+            # The arrays keep the mapping alive. SciPy warns that it cannot close it.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            file.close()
+    # An attribute called "data" takes the place of a variable's values.
+    kept = {name: values for name, values in arrays.items() if isinstance(values, np.ndarray)}
+    return {name: _joined(values) for name, values in kept.items()}
+
+
+def _joined(values: NDArray[Any]) -> NDArray[Any]:
+    """Join characters (n, width) to n texts; other arrays stay as they are."""
+    if values.dtype.kind == "S" and values.ndim == 2 and 0 < values.nbytes < _MAX_TEXT:
+        return np.ascontiguousarray(values).view(f"S{values.shape[1]}").ravel()
+    return values

@@ -51,7 +51,7 @@ def recognises_npz(item: Item, head: bytes) -> bool:
 
 
 def read_npy(item: Item) -> Contents:
-    """Read one matrix or open a stack where it stands."""
+    """Read one matrix, or open a stack lazily."""
     array = open_npy(item)
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return _single(array, item)
@@ -68,7 +68,7 @@ def read_npz(item: Item) -> Contents:
 
 
 def open_npy(item: Item) -> NDArray[Any]:
-    """Open an array: mapped into memory if it stands on disk as it is.
+    """Open an array, mapped into memory if the file is not compressed.
 
     Raises
     ------
@@ -118,12 +118,12 @@ def write_npz(path: Path, holding: Holding) -> None:
 
 
 def _single(array: NDArray[Any], item: Item) -> Contents:
-    """Tell connectoflow (by its folder) from DIPY (64-bit whole numbers, or an empty row 0)."""
+    """Distinguish connectoflow (its folder) from DIPY (64-bit integers, or an empty row 0)."""
     if item.path.parent.name == "Compute_Connectivity":
         return Contents(CONNECTOFLOW, (Holding(array, measure=measure_of(item.name)),))
     if array.dtype == np.int64 or not (array[0].any() or array[:, 0].any()):
         note = (
-            "row and column 0 left out as the background (DIPY counts it); give --labels with "
+            "row and column 0 left out as the background (DIPY counts it); give labels=... with "
             "one name per row if row 0 is a region."
         )
         holding = Holding(array, measure=measure_of(item.name), background=True)
@@ -142,7 +142,7 @@ def _parse(data: bytes, label: str) -> NDArray[Any]:
 def _header(stream: IO[bytes], label: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     try:
         with warnings.catch_warnings():
-            # Headers written by Python 2 are read too, without a word about it.
+            # Headers written by Python 2 are read too, without the warning.
             warnings.simplefilter("ignore")
             version = np.lib.format.read_magic(stream)
             read = {
@@ -152,19 +152,19 @@ def _header(stream: IO[bytes], label: str) -> tuple[tuple[int, ...], bool, np.dt
             shape, fortran, dtype = read(stream)
     except _HEADER_ERRORS as error:
         reason = str(error).split("\n", maxsplit=1)[0]
-        raise FileError(f"{label}: damaged .npy header ({reason}). Save it anew.") from error
+        raise FileError(f"{label}: damaged .npy header ({reason}). Save it again.") from error
     if dtype.hasobject:
         raise pickled(label)
     if dtype.kind not in "SU":
         check_dtype(dtype, label)
     if dtype.itemsize == 0 or any(not isinstance(n, int) or n < 0 for n in shape):
-        raise FileError(f"{label}: damaged .npy header (shape {shape}). Save it anew.")
+        raise FileError(f"{label}: damaged .npy header (shape {shape}). Save it again.")
     return shape, fortran, dtype, stream.tell()
 
 
 def _check_size(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, label: str) -> None:
     needed = math.prod(shape) * dtype.itemsize
     if needed > size:
-        raise FileError(f"{label}: cut off ({size} bytes of {needed}). Copy it anew.")
+        raise FileError(f"{label}: cut off ({size} bytes of {needed}). Copy it again.")
     if not needed:
-        raise FileError(f"{label}: an empty array of shape {shape}. Save it anew.")
+        raise FileError(f"{label}: an empty array of shape {shape}. Save it again.")

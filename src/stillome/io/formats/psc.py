@@ -8,7 +8,7 @@ import scipy.io
 
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.guarded_files import Item
-from stillome.io.region_labels import desikan_killiany
+from stillome.io.region_names import desikan_killiany
 
 PRODUCER = "PSC"
 _N_CORTICAL = 68
@@ -16,7 +16,7 @@ _N_ALL = 87
 
 
 def from_mat(variables: dict[str, Any], item: Item) -> Contents | None:
-    """Read ``cm`` and ``cm_len``; both sizes get names, so that regions are chosen by label."""
+    """Read ``cm`` and ``cm_len``; both sizes get names of regions."""
     matrices = {
         measure: variables[key]
         for key, measure in (("cm", "count"), ("cm_len", "length"))
@@ -30,7 +30,7 @@ def from_mat(variables: dict[str, Any], item: Item) -> Contents | None:
     )
     notes: tuple[str, ...] = ()
     if any(len(values) == _N_ALL for values in matrices.values()):
-        notes = ("87 regions: 19 below the cortex, then 68; --labels dk68 takes the cortex.",)
+        notes = ("87 regions: 19 subcortical, then 68 cortical; labels='dk68' takes the cortex.",)
     return Contents(PRODUCER, holdings, notes)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.guarded_files import Item, decoded
 
@@ -21,7 +22,7 @@ _MISSING = frozenset({"nan", "n/a", "na", ""})
 class TextMatrix(NamedTuple):
     """A matrix with the names written above and beside it, if any."""
 
-    values: NDArray[np.float64]
+    values: Floats
     columns: tuple[str, ...] | None
     rows: tuple[str, ...] | None
 
@@ -42,7 +43,7 @@ def parse_matrix(item: Item) -> TextMatrix:
 
 
 def split_cells(text: str, label: str) -> list[list[str]]:
-    """Split text into rows of cells; the first row tells the delimiter.
+    """Split text into rows of cells; the first row decides the delimiter.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def split_cells(text: str, label: str) -> list[list[str]]:
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines:
-        raise FileError(f"{label}: empty; no matrix in it. Make the file anew.")
+        raise FileError(f"{label}: empty; no matrix in it. Write the file again.")
     mark = delimiter_of(lines[0])
     if mark is None:
         rows = [line.split("#", 1)[0].split() for line in lines]
@@ -59,7 +60,7 @@ def split_cells(text: str, label: str) -> list[list[str]]:
         try:
             rows = list(csv.reader(lines, delimiter=mark))
         except csv.Error as error:
-            raise FileError(f"{label}: not a table ({error}). Make the file anew.") from error
+            raise FileError(f"{label}: not a table ({error}). Write the file again.") from error
         rows = [[cell.strip() for cell in row] for row in rows]
         if all(len(row) > 1 and not row[-1] for row in rows):
             rows = [row[:-1] for row in rows]
@@ -71,7 +72,7 @@ def first_cells(head: bytes) -> list[str]:
     try:
         text = head.decode("utf-8-sig", errors="strict")
     except UnicodeDecodeError as error:
-        if error.start < len(head) - 4:  # otherwise a character was merely cut in two
+        if error.start < len(head) - 4:  # otherwise the last character is cut in two
             return []
         text = head[: error.start].decode("utf-8-sig")
     if "\x00" in text:
@@ -88,7 +89,7 @@ def delimiter_of(line: str) -> str | None:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a number, or the word for a missing one."""
+    """Whether a cell is a number, or marks a missing one."""
     if cell.lower() in _MISSING:
         return True
     try:
@@ -126,7 +127,7 @@ def format_number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
-def _parse_plain(data: bytes) -> NDArray[np.float64] | None:
+def _parse_plain(data: bytes) -> Floats | None:
     """Parse rows of plain numbers as JSON, which is twice as fast as any parser of tables."""
     if len(data) > _FAST_BYTES or data.translate(None, _PLAIN):
         return None
@@ -159,7 +160,7 @@ def _parse_cells(rows: list[list[str]], label: str) -> TextMatrix:
     if rows and width > 1 and not all(is_number(row[0]) for row in rows):
         names, rows = tuple(row[0] for row in rows), [row[1:] for row in rows]
     if not rows:
-        raise FileError(f"{label}: no numbers in it. Make the file anew.")
+        raise FileError(f"{label}: no numbers in it. Write the file again.")
     if columns is not None and names is not None and len(columns) == len(rows[0]) + 1:
         columns = columns[1:]
     if columns is not None and len(columns) != len(rows[0]):
@@ -167,7 +168,7 @@ def _parse_cells(rows: list[list[str]], label: str) -> TextMatrix:
     return TextMatrix(_numbers(rows, label), columns, names)
 
 
-def _numbers(rows: list[list[str]], label: str) -> NDArray[np.float64]:
+def _numbers(rows: list[list[str]], label: str) -> Floats:
     try:
         return np.array([[to_number(cell) for cell in row] for row in rows])
     except ValueError as error:

@@ -7,25 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.text_matrix import delimiter_of, first_cells, format_number
 from stillome.io.guarded_files import Item, decoded
+from stillome.io.subject_ids import ID_COLUMNS
 
 PRODUCER = "wide table"
 _NUMBERED = re.compile(r"^(edge|e|conn|connection)[_-]?(\d+)$", re.IGNORECASE)
-_IDS = (
-    "participant_id",
-    "subject_id",
-    "subject",
-    "subjectkey",
-    "src_subject_id",
-    "sub",
-    "eid",
-    "id",
-)
 
 
 def recognises(item: Item, head: bytes) -> bool:
@@ -87,7 +78,7 @@ def _is_edge(name: str) -> bool:
 def _ids(table: pd.DataFrame, edges: Sequence[str], label: str) -> tuple[str, ...]:
     others = [name for name in table.columns if name not in set(edges)]
     lower = {name.lower(): name for name in others}
-    column = next((lower[name] for name in _IDS if name in lower), None)
+    column = next((lower[name] for name in ID_COLUMNS if name in lower), None)
     if column is None:
         raise FileError(f"{label}: no column of subject ids. Call it participant_id.")
     if len(table) == 0:
@@ -95,9 +86,7 @@ def _ids(table: pd.DataFrame, edges: Sequence[str], label: str) -> tuple[str, ..
     return tuple(str(name) for name in table[column])
 
 
-def _matrices(
-    values: NDArray[np.float64], edges: Sequence[str], label: str
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _matrices(values: Floats, edges: Sequence[str], label: str) -> tuple[Floats, tuple[str, ...]]:
     pairs = [name.partition("__")[::2] for name in edges]
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     size = len(names)

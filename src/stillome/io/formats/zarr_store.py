@@ -1,4 +1,8 @@
-"""zarr stores: folders of arrays, opened lazily; only codecs that hold numbers are accepted."""
+"""zarr stores, versions 2 and 3: folders of arrays, opened lazily by the zarr package.
+
+The metadata and every chunk are checked before the package sees them. The package is an extra:
+`stillome.io.formats.zarr_arrays`, which imports it, is imported when a store is read.
+"""
 
 import json
 import os
@@ -9,8 +13,8 @@ import numpy as np
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
-from stillome.io.formats.zarr_arrays import ZarrArray, zarr_array
 from stillome.io.guarded_files import Item, read_bytes
+from stillome.io.lazy_stack import STORAGE_ERRORS
 from stillome.io.stacks import holdings_from
 
 PRODUCER = "zarr stack"
@@ -22,7 +26,7 @@ _MAX_DEPTH = 4
 
 def is_store(path: Path) -> bool:
     """Whether a folder is a zarr store."""
-    # Unlike pathlib's, this answers no where the folder may not be looked into.
+    # Unlike pathlib's, this is False where the folder may not be read.
     return path.is_dir() and any(os.path.isfile(path / name) for name in _METADATA)  # noqa: PTH113
 
 
@@ -32,21 +36,22 @@ def read(item: Item) -> Contents:
     Raises
     ------
     FileError
-        If the store is damaged, uses other codecs, or what unpacks them is not installed.
+        If the store is damaged, uses other codecs, or the zarr package is not installed.
     """
+    arrays = _arrays_in(item)
     try:
-        import numcodecs  # noqa: F401 - the pieces need it later
-    except ImportError as error:
-        raise FileError(
-            f"{item.label}: zarr is needed to read it. Install stillome[zarr]."
-        ) from error
-    variables = {name: _read_names(array) for name, array in _arrays_in(item).items()}
+        variables = {name: _read_names(array) for name, array in arrays.items()}
+    except STORAGE_ERRORS as error:
+        raise FileError(f"{item.label}: damaged zarr store ({error}). Copy it again.") from error
     return Contents(PRODUCER, holdings_from(variables, item.label))
 
 
 def write(path: Path, holding: Holding) -> None:
     """Write a stack as ``connectomes`` with ``subject_ids`` and ``regions``."""
-    import zarr
+    try:
+        import zarr
+    except ImportError as error:
+        raise _missing(str(path)) from error
 
     group = zarr.open_group(str(path), mode="w", zarr_format=2)
     values = np.asarray(holding.values)
@@ -61,13 +66,23 @@ def write(path: Path, holding: Holding) -> None:
             array[...] = coded
 
 
-def _read_names(array: ZarrArray) -> Any:
-    short = array.ndim == 1 and array.dtype.kind not in "f"
-    return array[...] if short else array
+def _missing(label: str) -> FileError:
+    return FileError(
+        f"{label}: zarr stores need the package zarr. Run pip install 'stillome[zarr]'."
+    )
 
 
-def _arrays_in(item: Item) -> dict[str, ZarrArray]:
-    found: dict[str, ZarrArray] = {}
+def _read_names(array: Any) -> Any:
+    """Read ids and names, which are short; stacks stay in the store."""
+    return array[...] if array.ndim == 1 and array.dtype.kind != "f" else array
+
+
+def _arrays_in(item: Item) -> dict[str, Any]:
+    try:
+        from stillome.io.formats.zarr_arrays import open_array
+    except ImportError as error:
+        raise _missing(item.label) from error
+    found: dict[str, Any] = {}
     pending = [("", item.path)]
     seen = 0
     while pending:
@@ -81,7 +96,7 @@ def _arrays_in(item: Item) -> dict[str, ZarrArray]:
         if "shape" in metadata:
             name = prefix.rstrip("/")
             label = f"{item.label}/{name}".rstrip("/")
-            found[name or "connectomes"] = zarr_array(folder, metadata, label)
+            found[name or "connectomes"] = open_array(folder, metadata, label)
         elif prefix.count("/") < _MAX_DEPTH:
             children = sorted(child for child in folder.iterdir() if child.is_dir())
             pending.extend((f"{prefix}{child.name}/", child) for child in children)

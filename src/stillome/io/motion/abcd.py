@@ -85,7 +85,7 @@ def read_abcd_motion(
             unit = "deg"
             warnings.warn(
                 f"{path}: {rotation} taken as degrees, as the study's pipeline reports it; "
-                "--rotation-unit overrides.",
+                "pass rotation_unit=... to override.",
                 StillomeWarning,
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""What FSL writes about motion: eddy, eddy_quad, FLIRT and MCFLIRT."""
+"""Motion files of FSL: eddy, eddy_quad, FLIRT and MCFLIRT."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError
 from stillome.io.guarded_files import open_item
 from stillome.io.motion.rigid import check_rigid
@@ -26,14 +26,14 @@ _MCFLIRT_FRAME = re.compile(r"^MAT_(\d+)$")
 
 
 class EddyQuad(NamedTuple):
-    """What eddy_quad says of one subject; motion in mm, outliers in percent; NaN if absent."""
+    """eddy_quad of one subject: motion in mm, outliers in percent, NaN if absent."""
 
     absolute_mm: float
     relative_mm: float
     outliers_percent: float
 
 
-def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
+def read_eddy_movement_rms(path: PathLike) -> Floats:
     """Read ``*.eddy_movement_rms`` (or ``*.eddy_restricted_movement_rms``).
 
     Returns
@@ -45,7 +45,7 @@ def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
     Raises
     ------
     FileError
-        If the file is no such thing.
+        If the file is something else.
     """
     values = _numbers(path)
     if values.shape[1] != 2:
@@ -58,9 +58,7 @@ def read_eddy_movement_rms(path: PathLike) -> NDArray[np.float64]:
     return values
 
 
-def read_eddy_parameters(
-    path: PathLike, *, rotation_unit: str | None = None
-) -> NDArray[np.float64]:
+def read_eddy_parameters(path: PathLike, *, rotation_unit: str | None = None) -> Floats:
     """Read the movement in ``*.eddy_parameters``; eddy-current terms are left out.
 
     Parameters
@@ -80,7 +78,7 @@ def read_eddy_parameters(
     return _with_radians(values[:, :6], path, rotation_unit)
 
 
-def read_eddy_outlier_map(path: PathLike) -> NDArray[np.float64]:
+def read_eddy_outlier_map(path: PathLike) -> Floats:
     """Read ``*.eddy_outlier_map``, ``*_n_stdev_map`` or ``*_n_sqr_stdev_map``.
 
     Returns
@@ -90,7 +88,7 @@ def read_eddy_outlier_map(path: PathLike) -> NDArray[np.float64]:
     """
     first, _, rest = read_text(path, limit=_LIMIT).partition("\n")
     if not re.match(r"\s*[A-Za-z]", first):
-        raise FileError(f"{path}: line 1 is no text; an eddy outlier map starts with a sentence.")
+        raise FileError(f"{path}: line 1 is not text; an eddy outlier map starts with a sentence.")
     return parse_numbers(rest.splitlines(), str(path))
 
 
@@ -108,7 +106,7 @@ def read_eddy_outlier_report(path: PathLike) -> pd.DataFrame:
     for number, line in enumerate(lines, start=1):
         found = _OUTLIER.match(line.strip())
         if line.strip() and not found:
-            raise FileError(f"{path}: line {number} is no sentence of an eddy outlier report.")
+            raise FileError(f"{path}: line {number} is not a sentence of an eddy outlier report.")
         if found:
             try:
                 rows.append((int(found[1]), int(found[2]), float(found[3])))
@@ -134,7 +132,7 @@ def read_eddy_quad(path: PathLike) -> EddyQuad:
     return EddyQuad(*(float("nan") if value is None else float(value) for value in values))
 
 
-def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> NDArray[np.float64]:
+def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> Floats:
     """Read a 4×4 matrix that FLIRT or MCFLIRT wrote.
 
     Parameters
@@ -156,7 +154,7 @@ def read_flirt_matrix(path: PathLike, *, rigid: bool = True) -> NDArray[np.float
     return checked_rigid(values, path) if rigid else values
 
 
-def read_mcflirt_matrices(folder: PathLike) -> NDArray[np.float64]:
+def read_mcflirt_matrices(folder: PathLike) -> Floats:
     """Read all ``MAT_NNNN`` of an MCFLIRT ``.mat`` folder, shape (N, 4, 4), in order."""
     try:
         found = {
@@ -169,9 +167,7 @@ def read_mcflirt_matrices(folder: PathLike) -> NDArray[np.float64]:
     return np.stack([read_flirt_matrix(found[frame]) for frame in sorted(found)])
 
 
-def read_mcflirt_parameters(
-    path: PathLike, *, rotation_unit: str | None = None
-) -> NDArray[np.float64]:
+def read_mcflirt_parameters(path: PathLike, *, rotation_unit: str | None = None) -> Floats:
     """Read MCFLIRT's ``.par``, in which rotations come first.
 
     Returns
@@ -185,7 +181,7 @@ def read_mcflirt_parameters(
     return _with_radians(values[:, [3, 4, 5, 0, 1, 2]], path, rotation_unit)
 
 
-def read_mcflirt_rms(path: PathLike) -> NDArray[np.float64]:
+def read_mcflirt_rms(path: PathLike) -> Floats:
     """Read MCFLIRT's ``*_rel.rms`` (N-1 values) or ``*_abs.rms`` (N values) in mm, shape (n,)."""
     values = _numbers(path)
     if values.shape[1] != 1 or (values < 0).any():
@@ -193,20 +189,18 @@ def read_mcflirt_rms(path: PathLike) -> NDArray[np.float64]:
     return values[:, 0]
 
 
-def checked_rigid(transform: NDArray[np.float64], path: PathLike) -> NDArray[np.float64]:
-    """Return the transform of a file if it is rigid, or say that the file is wrong (E12)."""
+def checked_rigid(transform: Floats, path: PathLike) -> Floats:
+    """Return the transform of a file; raise an error if it is not rigid (E12)."""
     try:
         return check_rigid(transform, name=str(path))
     except InputError as error:
         raise FileError(str(error)) from error
 
 
-def _numbers(path: PathLike) -> NDArray[np.float64]:
+def _numbers(path: PathLike) -> Floats:
     return parse_numbers(read_text(path, limit=_LIMIT).splitlines(), str(path))
 
 
-def _with_radians(
-    values: NDArray[np.float64], path: PathLike, unit: str | None
-) -> NDArray[np.float64]:
+def _with_radians(values: Floats, path: PathLike, unit: str | None) -> Floats:
     radians = rotations_to_radians(values[:, 3:], unit=unit, name=str(path))
     return np.hstack([values[:, :3], radians])

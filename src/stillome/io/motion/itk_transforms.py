@@ -1,20 +1,20 @@
-"""Transforms of ITK and ANTs, and telling the three kinds of ``.mat`` apart by content.
+"""Transforms of ITK and ANTs, and how the three kinds of ``.mat`` are distinguished by content.
 
 ITK stores a matrix A, a translation t and a centre of rotation c, in LPS coordinates:
-y = A(x − c) + t + c. They are answered as 4×4 matrices in RAS, as FSL and nibabel have them.
+y = A(x − c) + t + c. The readers return 4×4 matrices in RAS coordinates, as nibabel does.
 """
 
 import os
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.formats.mat4 import is_mat4, load_mat4
 from stillome.io.guarded_files import decoded, open_item, read_bytes
 from stillome.io.motion.fsl import checked_rigid
-from stillome.io.motion.rigid import so3_exp
 from stillome.io.text_files import parse_numbers
 
 _LIMIT = 2**20
@@ -26,7 +26,7 @@ _MATRIX_KINDS = ("AffineTransform", "MatrixOffsetTransformBase", "Rigid3DTransfo
 
 
 def mat_kind(path: str | os.PathLike[str]) -> Literal["flirt", "itk", "matlab", "unknown"]:
-    """Say what a ``.mat`` file is, from its content: FLIRT text, an ITK transform, or MATLAB.
+    """Return what a ``.mat`` file is, from its content: FLIRT text, an ITK transform, or MATLAB.
 
     Only the first bytes are read.
     """
@@ -44,7 +44,7 @@ def mat_kind(path: str | os.PathLike[str]) -> Literal["flirt", "itk", "matlab", 
     return "flirt" if values.shape == (4, 4) else "unknown"
 
 
-def read_itk_transform(path: str | os.PathLike[str], *, rigid: bool = True) -> NDArray[np.float64]:
+def read_itk_transform(path: str | os.PathLike[str], *, rigid: bool = True) -> Floats:
     """Read an ITK text transform or an ANTs ``*GenericAffine.mat``.
 
     Parameters
@@ -57,13 +57,13 @@ def read_itk_transform(path: str | os.PathLike[str], *, rigid: bool = True) -> N
     Returns
     -------
     numpy.ndarray of shape (4, 4)
-        RAS, mm, the centre of rotation worked in: the last column is the translation of the
+        RAS, mm. The centre of rotation is included: the last column is the translation of the
         origin, as in a FLIRT matrix.
 
     Raises
     ------
     FileError
-        If the file is no such transform.
+        If the file is not such a transform.
     """
     item = open_item(path)
     data = read_bytes(item.path, limit=_LIMIT)
@@ -72,7 +72,7 @@ def read_itk_transform(path: str | os.PathLike[str], *, rigid: bool = True) -> N
     else:
         kind, parameters, centre = _parse_mat4(data, str(path))
     if not (np.isfinite(parameters).all() and np.isfinite(centre).all()):
-        raise FileError(f"{path}: transform holds a number that is not finite.")
+        raise FileError(f"{path}: the transform has a number that is not finite.")
     matrix, translation = _matrix_and_translation(kind, parameters, str(path))
     if centre.shape != (3,) or max(np.abs(centre).max(), np.abs(parameters).max()) > 1e9:
         raise FileError(f"{path}: centre of rotation {centre.tolist()[:4]}, expected three mm.")
@@ -82,33 +82,28 @@ def read_itk_transform(path: str | os.PathLike[str], *, rigid: bool = True) -> N
     return checked_rigid(transform, path) if rigid else transform
 
 
-def _matrix_and_translation(
-    kind: str, parameters: NDArray[np.float64], name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _matrix_and_translation(kind: str, parameters: Floats, name: str) -> tuple[Floats, Floats]:
     base, _, rest = kind.partition("_")
     if rest not in ("double_3_3", "float_3_3"):
         raise FileError(f"{name}: {kind[:60]!r}; expected a transform of three dimensions.")
     if base in _MATRIX_KINDS and len(parameters) == 12:
         return parameters[:9].reshape(3, 3), parameters[9:]
     if base == "Euler3DTransform" and len(parameters) == 6:
-        x, y, z = (
-            so3_exp(angle * axis) for angle, axis in zip(parameters, np.eye(3), strict=False)
-        )
-        return z @ x @ y, parameters[3:]
+        # ITK's default order: R = Rz Rx Ry.
+        return Rotation.from_euler("ZXY", parameters[[2, 0, 1]]).as_matrix(), parameters[3:]
     if base == "VersorRigid3DTransform" and len(parameters) == 6:
         sine = float(np.linalg.norm(parameters[:3]))
         if sine > 1:
             raise FileError(f"{name}: versor of length {sine:.3g}, expected at most 1.")
-        angle = 2 * np.arcsin(sine)
-        axis = parameters[:3] / sine if sine else parameters[:3]
-        return so3_exp(angle * axis), parameters[3:]
+        versor = Rotation.from_quat([*parameters[:3], np.sqrt(1 - sine**2)])
+        return versor.as_matrix(), parameters[3:]
     raise FileError(
         f"{name}: {kind[:60]} with {len(parameters)} parameters cannot be read. "
         "Give one affine or rigid transform per file."
     )
 
 
-def _parse_text(text: str, name: str) -> tuple[str, NDArray[np.float64], NDArray[np.float64]]:
+def _parse_text(text: str, name: str) -> tuple[str, Floats, Floats]:
     fields: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -124,7 +119,7 @@ def _parse_text(text: str, name: str) -> tuple[str, NDArray[np.float64], NDArray
     return fields["Transform"], numbers[0], numbers[1]
 
 
-def _parse_mat4(data: bytes, name: str) -> tuple[str, NDArray[np.float64], NDArray[np.float64]]:
+def _parse_mat4(data: bytes, name: str) -> tuple[str, Floats, Floats]:
     if not is_mat4(data):
         raise FileError(f"{name}: neither an ITK text transform nor an ANTs .mat.")
     variables = load_mat4(data, name)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stillome.exceptions import FileError, StillomeError
+from stillome.io.find_subjects import session_of, subjects_of
 from stillome.io.guarded_files import existing_path, open_item, refuse_locked_folder
 from stillome.io.motion.abcd import MOTION_COLUMNS
 from stillome.io.motion.itk_transforms import mat_kind
-from stillome.io.tables.phenotypes import ID_COLUMNS
+from stillome.io.subject_ids import ID_COLUMNS
 
 # Kinds of which a subject has one file per frame; of all others there is one file.
 FRAME_KINDS = ("flirt", "mcflirt_matrices", "itk")
@@ -37,16 +38,7 @@ _SUFFIXES = {
     "_abs.rms": "mcflirt_absolute_rms",
     ".par": "mcflirt_parameters",
 }
-_SUBJECT = re.compile(r"(?:^|[_/])(sub-(?:NDAR_INV)?[A-Za-z0-9]+)")
-_SESSION = re.compile(r"(?:^|[_/])ses-([A-Za-z0-9]+)")
-# Folders and file stems that name a step of the work and not a person.
-_STEP = re.compile(
-    r"^(t1w?|diffusion|dmri|dwi|dti|func|anat|data|derivatives|outputs?|results?|logs?|quad|qc"
-    r"|mat|mats|xfms?|transforms?|motion|preproc\w*|unprocessed|qsi\w+|ses-.*|run-?\d*|b0\w*"
-    r"|.*(eddy|flirt|mcf|topup).*|.*\.(mat|qc|feat))$",
-    re.IGNORECASE,
-)
-# Registrations to another image (diff2str.mat, dwi_to_T1w.mat) tell nothing about motion.
+# Registrations to another image (diff2str.mat, dwi_to_T1w.mat) do not measure motion.
 _REGISTRATION = re.compile(
     r"(2|_?to[-_]?|from-)(t1|std|standard|mni|str|struct|diff|dwi|anat|nodif|acpc)", re.IGNORECASE
 )
@@ -54,23 +46,27 @@ _REGISTRATION = re.compile(
 
 @dataclass(frozen=True)
 class MotionFile:
-    """One file, recognised: its kind, and the subject and session its path speaks of."""
+    """A recognised file: its kind, the subject and session in its path, the folder searched.
+
+    Tables have no subject here: their rows name them.
+    """
 
     path: Path
     kind: str
     subject: str
     session: str | None
+    root: Path
 
 
 def find_motion_files(
     paths: Sequence[str | os.PathLike[str]], *, frames: str | None = None
 ) -> list[MotionFile]:
-    """Look through folders and files and recognise what speaks of motion.
+    """Find the files about motion in folders, and recognise what they are.
 
     Parameters
     ----------
     paths : sequence of path-like
-        Folders, searched to any depth (hidden ones are passed over), or single files.
+        Folders, searched to any depth (without hidden ones), or single files.
     frames : str, optional
         A pattern such as ``*b0*.mat``: the transforms that are frames. By default all, except those
         whose name says that they lead to another image.
@@ -80,30 +76,40 @@ def find_motion_files(
     FileError
         If a path is not there, or a file named by itself is not recognised.
     """
-    found = []
+    found: list[MotionFile] = []
     for given in paths:
         root = existing_path(given)
-        if root.is_dir():
-            files = _walk(root)
-        else:
-            files, root = iter([root]), root.parent
-        for path in files:
-            kind = recognise(path)
-            if kind is None and path == existing_path(given):
-                raise FileError(
-                    f"{path}: not recognised as a file about motion. Give a file or folder of "
-                    "eddy, QSIPrep, FLIRT or MCFLIRT, or a table with a column such as rms_mm."
-                )
-            if kind is None or (kind in FRAME_KINDS and not _is_frame(path, root, frames)):
-                continue
-            subject = subject_of(path, root, frame=kind in FRAME_KINDS)
-            session = _SESSION.search(str(path.relative_to(root.parent)))
-            found.append(MotionFile(path, kind, subject, session[1] if session else None))
+        single = not root.is_dir()
+        kinds = {path: recognise(path) for path in ([root] if single else _walk(root))}
+        if single and kinds[root] is None:
+            raise FileError(
+                f"{root}: not recognised as a file about motion. Give a file or folder of "
+                "eddy, QSIPrep, FLIRT or MCFLIRT, or a table with a column such as rms_mm."
+            )
+        root = root.parent if single else root
+        found += _with_subjects(kinds, root, frames)
     return found
 
 
+def _with_subjects(
+    kinds: dict[Path, str | None], root: Path, frames: str | None
+) -> list[MotionFile]:
+    """Find the subjects of the recognised files; tables name theirs in their rows."""
+    of_frames = [
+        p for p, kind in kinds.items() if kind in FRAME_KINDS and _is_frame(p, root, frames)
+    ]
+    single = [p for p, kind in kinds.items() if kind not in (None, *FRAME_KINDS, *TABLE_KINDS)]
+    subjects = dict(zip(single, subjects_of(single, root), strict=True))
+    subjects |= dict(zip(of_frames, subjects_of(of_frames, root, frames=True), strict=True))
+    return [
+        MotionFile(path, kind, subjects.get(path, ""), session_of(path), root)
+        for path, kind in kinds.items()
+        if kind is not None and (path in subjects or kind in TABLE_KINDS)
+    ]
+
+
 def recognise(path: Path) -> str | None:
-    """Say what kind of motion file this is, from its name and first bytes, or None."""
+    """Return the kind of a motion file, from its name and first bytes, or None."""
     name = path.name.removesuffix(".gz")
     for suffix, kind in _SUFFIXES.items():
         if name.endswith(suffix):
@@ -119,48 +125,8 @@ def recognise(path: Path) -> str | None:
         if name.endswith((".tsv", ".csv", ".txt")):
             return _recognise_text(path)
     except StillomeError:
-        # A file that cannot be opened is a matter for whoever needs it.
+        # Not every file in a folder is about motion, so one that cannot be opened is skipped.
         return None
-    return None
-
-
-def subject_of(path: Path, root: Path, *, frame: bool = False) -> str:
-    """Return the subject a path speaks of, as written.
-
-    ``sub-X`` in the file's name or the nearest folder; else the nearest folder that names a person
-    and not a step (``100307/T1w/Diffusion/eddylogs``); else the file's own stem.
-
-    Examples
-    --------
-    >>> root = Path("/study")
-    >>> subject_of(root / "100307/T1w/Diffusion/eddylogs/eddy.eddy_movement_rms", root)
-    '100307'
-    >>> subject_of(root / "sub-A01/dwi/b0_03.mat", root, frame=True)
-    'sub-A01'
-    """
-    below = path.relative_to(root).parts
-    for part in reversed(below):
-        if marked := _SUBJECT.search(part):
-            return marked[1]
-    for part in reversed(below[:-1]):
-        if not _STEP.match(part):
-            return part
-    above = _person_above(root)
-    stem = path.name.split(".", 1)[0]
-    in_subjects_folder = above is not None and _SUBJECT.match(above)
-    if not (frame or in_subjects_folder or len(below) > 1 or _STEP.match(stem)):
-        return stem
-    if above is None:
-        raise FileError(f"{path}: neither its name nor a folder names a subject. Use sub-<id>.")
-    return above
-
-
-def _person_above(root: Path) -> str | None:
-    for folder in (root.absolute(), *root.absolute().parents):
-        if marked := _SUBJECT.search(folder.name):
-            return marked[1]
-        if folder.name and not _STEP.match(folder.name):
-            return folder.name
     return None
 
 
@@ -187,7 +153,7 @@ def _recognise_text(path: Path) -> str | None:
         return "itk"
     first = head.split(b"\n", 1)[0].decode("utf-8", errors="replace").strip()
     columns = {cell.strip().strip('"') for cell in re.split(r"[\t,;]", first)}
-    # fMRI has confounds of the same name; they say nothing about the diffusion scan.
+    # fMRI has confounds of the same name, which are not those of the diffusion scan.
     if "framewise_displacement" in columns and "task-" not in path.name:
         return "qsiprep_confounds"
     if "mean_fd" in columns and columns & {"raw_num_directions", "max_rel_rotation", "file_name"}:

@@ -1,4 +1,4 @@
-"""Writing a table of motion with a sidecar that says what each column is and where it is from."""
+"""Writing a table of motion with a sidecar that describes every column and its source."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,8 @@ from typing import Any
 import pandas as pd
 
 from stillome.exceptions import InputError
-from stillome.io.write import provenance
+from stillome.io.write import provenance, unit_of
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
-
-_UNITS = {"mm": "mm", "rad": "rad", "percent": "%", "slices": "count"}
 
 
 def write_motion(
@@ -25,13 +23,13 @@ def write_motion(
     Parameters
     ----------
     table : pandas.DataFrame
-        What `read_motion` answered.
+        What `read_motion` returned.
     path : path-like
         Ends in ``.tsv``; the sidecar gets the same name with ``.json``.
     version : str
         The version of stillome, for the sidecar.
     overwrite : bool, default=False
-        Whether files that stand there may be replaced.
+        Whether existing files may be replaced.
 
     Returns
     -------
@@ -41,7 +39,7 @@ def write_motion(
     Raises
     ------
     FileError, InputError
-        If the name does not end in ``.tsv``, or something stands there already.
+        If the name does not end in ``.tsv``, or a file exists already.
     """
     path, sidecar = Path(path), sidecar_of(path)
     check_replaceable(sidecar, overwrite=overwrite)
@@ -71,7 +69,7 @@ def _description(table: pd.DataFrame, version: str) -> dict[str, Any]:
     columns = {
         name: {
             "Description": measures.get(name, ""),
-            "Units": _UNITS.get(name.rsplit("_", 1)[-1], "n/a"),
+            "Units": unit_of(name),
             "Source": sources.get(name, "n/a"),
         }
         for name in table.columns

@@ -1,22 +1,21 @@
-"""What QSIPrep writes about motion: confounds per volume, and one row of image quality."""
+"""Motion files of QSIPrep: confounds per volume, and one row of image quality."""
 
 import os
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError
+from stillome.io.find_subjects import subjects_of
 from stillome.io.motion.rotation_units import rotations_to_radians
+from stillome.io.subject_ids import normalise_id
 from stillome.io.tables.delimited import read_cells
 from stillome.io.tables.phenotypes import read_table, to_numbers
 
 PARAMETERS = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
 FRAMEWISE = "framewise_displacement"
-
-_SUBJECT = re.compile(r"sub-[A-Za-z0-9]+")
 
 
 def read_qsiprep_confounds(
@@ -28,7 +27,7 @@ def read_qsiprep_confounds(
     ----------
     path : path-like
     rotation_unit : {"rad", "deg"}, optional
-        Radians by default, refused when too large for a head (E11).
+        As in `stillome.io.motion.fsl.read_eddy_parameters`.
 
     Returns
     -------
@@ -57,15 +56,26 @@ def read_qsiprep_confounds(
     return table
 
 
-def confound_parameters(confounds: pd.DataFrame) -> NDArray[np.float64] | None:
+def confound_parameters(confounds: pd.DataFrame) -> Floats | None:
     """Return the six parameters (N, 6) of QSIPrep's confounds (mm, rad), or None without them."""
     if not all(name in confounds for name in PARAMETERS):
         return None
     return confounds[list(PARAMETERS)].to_numpy(dtype=np.float64)
 
 
-def read_image_qc(path: str | os.PathLike[str], *, session: str | None = None) -> pd.DataFrame:
+def read_image_qc(
+    path: str | os.PathLike[str], *, session: str | None = None, root: Path | None = None
+) -> pd.DataFrame:
     """Read ``*_desc-ImageQC_dwi.csv`` or ``*_desc-image_qc.tsv``, or several rows of them.
+
+    Parameters
+    ----------
+    path : path-like
+    session : str, optional
+        The session whose rows are wanted.
+    root : pathlib.Path, optional
+        The folder that was searched. Where the table has one row and no ids, the path below this
+        folder names the subject.
 
     Returns
     -------
@@ -82,13 +92,13 @@ def read_image_qc(path: str | os.PathLike[str], *, session: str | None = None) -
         raise FileError(f"{path}: no column 'mean_fd'; this is not QSIPrep's image quality.")
     if any(name in cells for name in ("subject_id", "participant_id")):
         table = read_table(path, session=session)
-    elif len(cells) == 1 and (found := _SUBJECT.search(Path(path).name)):
-        table = pd.DataFrame({name: to_numbers(cells[name], path) for name in ("mean_fd",)})
-        index = [found[0].removeprefix("sub-")]
-        table = table.set_axis(pd.Index(index, name="participant_id", dtype=object), axis=0)
+    elif len(cells) == 1:
+        subject = normalise_id(subjects_of([Path(path)], root)[0])
+        index = pd.Index([subject], name="participant_id", dtype=object)
+        table = to_numbers(cells["mean_fd"], path).to_frame().set_axis(index, axis=0)
     else:
-        raise FileError(f"{path}: no subject_id, and no sub- in the name. Name the subject.")
+        raise FileError(f"{path}: several rows without subject_id. Name the subjects.")
     values = table["mean_fd"]
     if not pd.api.types.is_numeric_dtype(values) or (values < 0).any() or np.isinf(values).any():
-        raise InputError(f"{path}: mean_fd holds something that is no displacement in mm.")
+        raise InputError(f"{path}: mean_fd has a value that is not a displacement in mm.")
     return table

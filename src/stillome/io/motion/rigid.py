@@ -1,19 +1,23 @@
-"""Head motion and residual misalignment: rotations, rigid transforms and summaries per subject.
+"""Head motion and residual misalignment of one subject, from rigid transforms and parameters.
 
-The paper's two measures live here. Head motion is the mean of the displacement relative to the
-previous volume (`mean_relative_rms`). Residual misalignment (its Appendices G and I) is the mean
-over b=0 frames of the translation's length and of the rotation's angle, the length of its
-logarithm on SO(3) (`residual_misalignment`).
+The two measures of the paper are here. Head motion is the mean displacement relative to the
+previous volume (`mean_relative_rms`). Residual misalignment (Appendices G and I of the paper) is
+the mean over b=0 frames of the length of the translation and of the rotation angle, which is the
+norm of the logarithm on SO(3) (`residual_misalignment`). The angle comes from
+`scipy.spatial.transform.Rotation`: the formula of the paper, α/(2 sin α)(X − Xᵀ), loses precision
+near 0 and is undefined at π.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 
-# Matrices are written with six or more decimals; a scanner drifts by less than this.
+# Files have six or more decimals, so rounding changes RᵀR and the determinant by less than this.
 _RIGID_TOLERANCE = 1e-3
 _RADIUS_MM = 50.0
 
@@ -26,92 +30,23 @@ class Misalignment(NamedTuple):
     n_frames: int
 
 
-def so3_exp(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Return the rotation matrices of rotation vectors: the exponential map of SO(3).
+def check_rigid(transforms: ArrayLike, *, name: str = "transform") -> Floats:
+    """Check that transforms are rigid and return them as floats.
 
-    Parameters
-    ----------
-    vectors : array-like of shape (..., 3)
-        Axis times angle in radians, (x, y, z). The paper's Appendix I lists the same three numbers
-        as (z, y, x); the angle, their length, is the same.
-
-    Returns
-    -------
-    numpy.ndarray of shape (..., 3, 3)
-
-    Examples
-    --------
-    >>> so3_exp([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
-    array([0., 1., 0.])
-    """
-    v = _as_floats(vectors, (3,), "vectors")
-    angle = np.linalg.norm(v, axis=-1)[..., None, None]
-    hat = np.zeros((*v.shape, 3))
-    hat[..., 2, 1], hat[..., 0, 2], hat[..., 1, 0] = v[..., 0], v[..., 1], v[..., 2]
-    hat -= np.swapaxes(hat, -1, -2)
-    # numpy's sinc(x) is sin(πx)/(πx), finite at 0; (1-cos α)/α² is half the square of sinc(α/2).
-    first = np.sinc(angle / np.pi)
-    second = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2
-    return np.asarray(np.eye(3) + first * hat + second * (hat @ hat), dtype=np.float64)
-
-
-def so3_log(rotations: ArrayLike) -> NDArray[np.float64]:
-    """Return the rotation vectors of rotation matrices: the logarithm map of SO(3).
-
-    Parameters
-    ----------
-    rotations : array-like of shape (..., 3, 3)
-        Rotations; see `check_rigid`. NaN gives NaN.
-
-    Returns
-    -------
-    numpy.ndarray of shape (..., 3)
-        Axis times angle, the angle in [0, π] radians. At π both signs are the same rotation.
-
-    Notes
-    -----
-    The paper's formula α/(2 sin α)(X − Xᵀ) loses its digits near 0 (through arccos) and has none
-    at π. The way over the unit quaternion, from its largest part, keeps them everywhere.
-
-    Examples
-    --------
-    >>> so3_log(so3_exp([0.0, 0.3, 0.0])).round(12)
-    array([0. , 0.3, 0. ])
-    """
-    r = _as_floats(rotations, (3, 3), "rotations")
-    diagonal = np.diagonal(r, axis1=-2, axis2=-1)
-    trace = diagonal.sum(axis=-1)
-    # Row k of q is the quaternion (x, y, z, w) times four times its part k.
-    q = np.empty((*r.shape[:-2], 4, 4))
-    q[..., :3, :3] = r + np.swapaxes(r, -1, -2)
-    vee = (r - np.swapaxes(r, -1, -2))[..., [2, 0, 1], [1, 2, 0]]
-    q[..., :3, 3] = q[..., 3, :3] = vee
-    q[..., range(3), range(3)] = 1 + 2 * diagonal - trace[..., None]
-    q[..., 3, 3] = 1 + trace
-    largest = np.argmax(q[..., range(4), range(4)], axis=-1)
-    quaternion = np.take_along_axis(q, largest[..., None, None], axis=-2)[..., 0, :]
-    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    quaternion = np.where(quaternion[..., 3:] < 0, -quaternion, quaternion)
-    sine = np.linalg.norm(quaternion[..., :3], axis=-1, keepdims=True)
-    angle = 2 * np.arctan2(sine, quaternion[..., 3:])
-    scale = np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine != 0)
-    return np.asarray(scale * quaternion[..., :3], dtype=np.float64)
-
-
-def check_rigid(transforms: ArrayLike, *, name: str = "transform") -> NDArray[np.float64]:
-    """Judge rigid transforms and give them back as floats.
+    `Rotation.from_matrix` replaces a matrix that scales or shears by the nearest rotation without
+    a warning, so this check must come first.
 
     Parameters
     ----------
     transforms : array-like of shape (4, 4) or (n, 4, 4)
-        Rotation and translation (mm). A frame that holds NaN is a missing frame and passes.
+        Rotation and translation (mm). A frame with NaN is a missing frame and is not checked.
     name : str, default="transform"
         The file, for the message.
 
     Raises
     ------
     InputError
-        If one of them scales, shears, reflects (E12), or is no transform at all.
+        If one of them scales, shears or reflects (E12), or is not an affine transform.
 
     Examples
     --------
@@ -128,7 +63,7 @@ def check_rigid(transforms: ArrayLike, *, name: str = "transform") -> NDArray[np
     for frame in frames[~np.isnan(frames).any(axis=(1, 2))]:
         if not np.allclose(frame[3], [0, 0, 0, 1], atol=1e-6):
             raise InputError(
-                f"{name}: last row is {frame[3].tolist()}, expected 0 0 0 1; no affine transform."
+                f"{name}: last row is {frame[3].tolist()}; an affine transform has 0 0 0 1 there."
             )
         rotation = frame[:3, :3]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -145,15 +80,13 @@ def check_rigid(transforms: ArrayLike, *, name: str = "transform") -> NDArray[np
     return array
 
 
-def rigid_displacements(
-    transforms: ArrayLike, *, name: str = "transform"
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rigid_displacements(transforms: ArrayLike, *, name: str = "transform") -> tuple[Floats, Floats]:
     """Return ‖t‖ (mm) and the angle ‖log R‖ (rad) of each frame, shapes (n,) and (n,).
 
     Parameters
     ----------
     transforms : array-like of shape (n, 4, 4)
-        Rigid transforms; a frame that holds NaN is missing and gives NaN in both.
+        Rigid transforms. A frame with NaN is missing and gives NaN in both.
     name : str, default="transform"
         The file, for the message.
 
@@ -163,10 +96,12 @@ def rigid_displacements(
     (array([0.]), array([0.]))
     """
     frames = check_rigid(transforms, name=name).reshape(-1, 4, 4)
-    missing = np.isnan(frames).any(axis=(1, 2))
-    translation = np.linalg.norm(frames[:, :3, 3], axis=-1)
-    rotation = np.linalg.norm(so3_log(frames[:, :3, :3]), axis=-1)
-    return np.where(missing, np.nan, translation), np.where(missing, np.nan, rotation)
+    known = ~np.isnan(frames).any(axis=(1, 2))
+    translation, rotation = np.full((2, len(frames)), np.nan)
+    translation[known] = np.linalg.norm(frames[known, :3, 3], axis=-1)
+    if known.any():
+        rotation[known] = Rotation.from_matrix(frames[known, :3, :3]).magnitude()
+    return translation, rotation
 
 
 def residual_misalignment(transforms: ArrayLike, *, name: str = "transform") -> Misalignment:
@@ -176,7 +111,7 @@ def residual_misalignment(transforms: ArrayLike, *, name: str = "transform") -> 
     ----------
     transforms : array-like of shape (n, 4, 4)
         Rigid transforms of the other b=0 frames to the first one. Missing frames (NaN) are left
-        out; without any frame the answer is NaN, not 0.
+        out. Without any frame the result is NaN, not 0.
     name : str, default="transform"
         The file, for the message.
 
@@ -193,10 +128,11 @@ def residual_misalignment(transforms: ArrayLike, *, name: str = "transform") -> 
     )
 
 
-def parameters_to_transforms(parameters: ArrayLike) -> NDArray[np.float64]:
+def parameters_to_transforms(parameters: ArrayLike) -> Floats:
     """Return rigid transforms (n, 4, 4) of rows (x, y, z in mm; three angles in rad).
 
-    The angles turn about x, y and z in FSL's sense and order, R = Rx Ry Rz.
+    The angles are rotations about x, y and z with FSL's sign and order, R = Rx Ry Rz. A missing
+    angle (NaN) gives a rotation of NaN.
 
     Examples
     --------
@@ -205,15 +141,17 @@ def parameters_to_transforms(parameters: ArrayLike) -> NDArray[np.float64]:
     """
     values = _as_floats(parameters, (6,), "parameters").reshape(-1, 6)
     transforms = np.tile(np.eye(4), (len(values), 1, 1))
-    about = [so3_exp(-values[:, 3 + k, None] * np.eye(3)[k]) for k in range(3)]
-    transforms[:, :3, :3] = about[0] @ about[1] @ about[2]
+    known = ~np.isnan(values[:, 3:]).any(axis=1)
+    transforms[~known, :3, :3] = np.nan
+    if known.any():
+        # FSL turns the coordinates, SciPy the vectors: one is the inverse of the other.
+        turned = Rotation.from_euler("xyz", values[known, 3:]).inv()
+        transforms[known, :3, :3] = turned.as_matrix()
     transforms[:, :3, 3] = values[:, :3]
     return transforms
 
 
-def framewise_displacement(
-    parameters: ArrayLike, *, radius_mm: float = _RADIUS_MM
-) -> NDArray[np.float64]:
+def framewise_displacement(parameters: ArrayLike, *, radius_mm: float = _RADIUS_MM) -> Floats:
     """Return Power's framewise displacement in mm, shape (n,); the first is NaN.
 
     Parameters
@@ -221,7 +159,7 @@ def framewise_displacement(
     parameters : array-like of shape (n, 6)
         Translations in mm, then rotations in rad.
     radius_mm : float, default=50
-        The sphere on which rotations are turned into mm.
+        Radius of the sphere that converts rotations to mm.
 
     Examples
     --------
@@ -240,8 +178,8 @@ def mean_relative_rms(rms: ArrayLike) -> float:
     ----------
     rms : array-like of shape (N, 2)
         Displacement relative to the reference and to the previous volume. The first volume has no
-        previous one: its zero is no measurement and is left out. Missing volumes (NaN) are left
-        out; if none is known the answer is NaN.
+        previous one, so its zero is not a measurement and is left out. Missing volumes (NaN) are
+        left out. If all are missing the result is NaN.
 
     Examples
     --------
@@ -252,13 +190,13 @@ def mean_relative_rms(rms: ArrayLike) -> float:
 
 
 def mean_of_known(values: ArrayLike) -> float:
-    """Return the mean of the values that are not NaN; NaN (missing, not 0) if there is none."""
+    """Return the mean of the values that are not NaN, or NaN if there is none."""
     array = np.asarray(values, dtype=np.float64)
     known = array[~np.isnan(array)]
     return float(known.mean()) if known.size else float("nan")
 
 
-def _as_floats(values: ArrayLike, tail: tuple[int, ...], name: str) -> NDArray[np.float64]:
+def _as_floats(values: ArrayLike, tail: tuple[int, ...], name: str) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError) as error:

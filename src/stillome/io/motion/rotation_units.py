@@ -1,22 +1,23 @@
-"""Radians or degrees: files do not say, and a factor of 57 goes unnoticed in a confound."""
+"""Radians or degrees: files do not say which, and they differ by a factor of 57."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stillome.arrays import Floats
 from stillome.exceptions import InputError
 
-# A head coil leaves no room for 0.5 rad (29°): such numbers are degrees.
+# A head cannot turn by 0.5 rad (29°) in a head coil: such numbers are degrees.
 _LARGEST_ROTATION_RAD = 0.5
 
 
 class RotationUnitError(InputError):
-    """Angles that look like degrees, though nobody said so (E11)."""
+    """Angles that look like degrees, without a stated unit (E11)."""
 
 
 def rotations_to_radians(
     angles: ArrayLike, *, unit: str | None = None, name: str = "motion"
-) -> NDArray[np.float64]:
-    """Return angles in radians, refusing to guess when they look like degrees.
+) -> Floats:
+    """Return angles in radians, or raise an error if they look like degrees.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def rotations_to_radians(
     Traceback (most recent call last):
     ...
     stillome.io.motion.rotation_units.RotationUnitError: run.par: rotations up to 2.1; looks like
-    degrees. Pass --rotation-unit.
+    degrees. Pass rotation_unit=....
     """
     if unit not in (None, "rad", "deg"):
         raise InputError(f"rotation_unit={unit!r}; expected 'rad' or 'deg'.")
@@ -44,6 +45,6 @@ def rotations_to_radians(
     largest = np.abs(array[~np.isnan(array)]).max(initial=0.0)
     if unit is None and largest > _LARGEST_ROTATION_RAD:
         raise RotationUnitError(
-            f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass --rotation-unit."
+            f"{name}: rotations up to {largest:.3g}; looks like degrees. Pass rotation_unit=...."
         )
     return array

@@ -1,4 +1,4 @@
-"""One table of motion per subject, from whatever a folder holds."""
+"""One table with the motion of every subject, from all motion files of a folder."""
 
 import logging
 import os
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.motion import fsl
 from stillome.io.motion.abcd import read_abcd_motion
@@ -31,7 +31,7 @@ from stillome.io.motion.rigid import (
     parameters_to_transforms,
     residual_misalignment,
 )
-from stillome.io.subject_ids import normalise_id
+from stillome.io.subject_ids import bare_session, normalise_id
 from stillome.io.tables.phenotypes import read_table
 
 logger = logging.getLogger(__name__)
@@ -78,8 +78,7 @@ def read_motion(
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = find_motion_files(given, frames=frames)
     if session is not None:
-        bare = session.removeprefix("ses-")
-        files = [f for f in files if f.session in (None, bare)]
+        files = [f for f in files if f.session in (None, bare_session(session))]
     if not files:
         places = ", ".join(map(str, given)) or "nothing"
         raise FileError(
@@ -105,7 +104,7 @@ def _summaries(
                 if subject in answer[file.kind]:
                     raise InputError(
                         f"{file.path}: subject {subject!r} was in another file of the same kind "
-                        "(several sessions?). Choose --session, or give one of them."
+                        "(several sessions?). Choose session=..., or give one of them."
                     )
                 answer[file.kind][subject] = summary
         else:
@@ -128,7 +127,7 @@ def _check_group(kind: str, subject: str, group: list[MotionFile]) -> None:
     if len(sessions) > 1:
         raise InputError(
             f"{group[0].path.parent}: subject {subject!r} has several sessions {sessions}. "
-            "Choose --session/--event."
+            "Choose session=...."
         )
     if kind not in FRAME_KINDS and len(group) > 1:
         raise InputError(
@@ -143,7 +142,8 @@ def _from_table(
     if file.kind == "abcd":
         table = read_abcd_motion(file.path, session=session, rotation_unit=rotation_unit)
     elif file.kind == "image_qc":
-        table = read_image_qc(file.path, session=session).rename(columns={"mean_fd": "fd_mm"})
+        table = read_image_qc(file.path, session=session, root=file.root)
+        table = table.rename(columns={"mean_fd": "fd_mm"})
     else:
         table = read_table(file.path, session=session)
     table = table[[name for name in SUMMARY_COLUMNS if name in table]]
@@ -193,19 +193,19 @@ def _from_confounds(confounds: pd.DataFrame) -> Summary:
     return summary
 
 
-def _misalignment(transforms: NDArray[np.float64]) -> Summary:
+def _misalignment(transforms: Floats) -> Summary:
     translation, rotation, _ = residual_misalignment(transforms)
     if _only_reference_known(transforms):
         translation = rotation = float("nan")
     return {"translation_mm": translation, "rotation_rad": rotation}
 
 
-def _mean_absolute(displacements: NDArray[np.float64]) -> float:
+def _mean_absolute(displacements: Floats) -> float:
     return float("nan") if _only_reference_known(displacements) else mean_of_known(displacements)
 
 
-def _only_reference_known(frames: NDArray[np.float64]) -> bool:
-    """Whether all but the first frame are missing, whose distance to itself tells nothing."""
+def _only_reference_known(frames: Floats) -> bool:
+    """Whether all frames are missing but the first, which is the reference itself."""
     return len(frames) > 1 and bool(
         np.isnan(frames[1:]).any(axis=tuple(range(1, frames.ndim))).all()
     )

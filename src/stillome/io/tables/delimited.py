@@ -14,13 +14,13 @@ from stillome.io.text_files import read_text
 def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return a table with a header as text, and the descriptions of its columns if it has them.
 
-    NDA's text files (ABCD up to release 4) explain every column in row 2; that row is taken out of
-    the table and answered separately. Columns without a name are left out.
+    NDA's text files (ABCD up to release 4) explain every column in row 2; that row is
+    removed from the table and returned separately. Columns without a name are left out.
 
     Raises
     ------
     FileError
-        If the file is no table: rows differ in length, a name occurs twice, or there is no row.
+        If the file is not a table: rows differ in length, a name occurs twice, or there is no row.
     """
     text = read_text(path)
     header = text.split("\n", 1)[0]
@@ -56,6 +56,6 @@ def _check_rows(names: list[str], body: list[list[str]], path: str | os.PathLike
 
 
 def _is_description(names: list[str], row: list[str]) -> bool:
-    # Where an id should stand there is a sentence.
+    # There is a sentence in the column of ids.
     ids = [row[names.index(name)] for name in ("subjectkey", "src_subject_id") if name in names]
     return any(" " in cell for cell in ids)

@@ -1,4 +1,4 @@
-"""Sessions and events of a table: one is chosen by name, never by chance."""
+"""Sessions and events of a table: the user chooses one by name."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from stillome.exceptions import InputError
+from stillome.io.subject_ids import bare_session
 
 SESSION_COLUMNS = ("session_id", "eventname", "session", "event", "visit", "ses")
 
@@ -29,8 +30,8 @@ def choose_session(table: pd.DataFrame, session: str | None, path: Path) -> pd.D
     columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
     if session is None or not columns:
         return table
-    bare = session.removeprefix("ses-")
-    rows = np.logical_or.reduce([table[name].str.removeprefix("ses-") == bare for name in columns])
+    wanted = bare_session(session)
+    rows = np.logical_or.reduce([table[name].map(bare_session) == wanted for name in columns])
     if not rows.any():
         there = sorted(set(table[columns[0]]))
         raise InputError(f"{path}: no session {session!r}; it has {there[:6]}. Choose one of them.")
@@ -43,7 +44,7 @@ def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
     Raises
     ------
     SeveralEventsError, InputError
-        If the rows are of several events (E9), or repeat a subject for no visible reason.
+        If the rows are of several events (E9), or a subject is repeated within one event.
     """
     repeated = table[ids][table[ids].duplicated()]
     if repeated.empty:
@@ -54,7 +55,7 @@ def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
         counts = {"rows": str(len(table)), "subjects": str(table[ids].nunique())}
         raise SeveralEventsError(
             f"{path}: {len(table)} rows for {table[ids].nunique()} subjects (several events). "
-            f"Choose --session/--event, one of {events[:6]}.",
+            f"Choose session=..., one of {events[:6]}.",
             {**counts, "events": ", ".join(events), "columns": ", ".join(table.columns[:12])},
         )
     raise InputError(

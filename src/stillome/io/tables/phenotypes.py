@@ -1,6 +1,6 @@
 """Tables about subjects: BIDS participants and phenotypes, ABCD of every release, HCP.
 
-Ids are text and stay text; everything else becomes a number where the whole column is one.
+Ids are text and stay text. Other columns become numbers where every cell is one.
 """
 
 import difflib
@@ -15,22 +15,10 @@ import numpy as np
 import pandas as pd
 
 from stillome.exceptions import FileError, InputError, StillomeWarning
-from stillome.io.subject_ids import ids_in_common, normalise_ids
+from stillome.io.subject_ids import ID_COLUMNS, ids_in_common, normalise_ids
 from stillome.io.tables.delimited import read_cells
 from stillome.io.tables.events import SESSION_COLUMNS, check_one_row_each, choose_session
 
-ID_COLUMNS = (
-    "participant_id",
-    "src_subject_id",
-    "subjectkey",
-    "subject_id",
-    "subject",
-    "subjectid",
-    "participant",
-    "sub",
-    "eid",
-    "id",
-)
 SENTINELS = (-999.0, 777.0, 888.0)
 
 _ABCD_ADMINISTRATION = ("collection_id", "collection_title", "dataset_id", "interview_date")
@@ -62,8 +50,8 @@ def read_table(
     id_column : str, optional
         The column that holds the ids, where it is none of the usual ones.
     missing_values : iterable of float, optional
-        Codes that mean missing, such as -999. They are never taken for missing unasked: without
-        this, -999, 777 and 888 stay and a warning names their columns.
+        Codes that mean missing, such as -999. They are never set to missing by default: -999,
+        777 and 888 are kept and a warning names their columns.
 
     Returns
     -------
@@ -74,7 +62,7 @@ def read_table(
     Raises
     ------
     FileError, InputError
-        If the file is no such table, rows repeat a subject (E8, E9), or a column is not there.
+        If the file is not such a table, rows repeat a subject (E8, E9), or a column is not there.
 
     Examples
     --------
@@ -119,7 +107,7 @@ def read_traits(
     session: str | None = None,
     missing_values: Iterable[float] = (),
 ) -> pd.DataFrame:
-    """Read and join everything that is known about the subjects, one row each.
+    """Read and join tables about the subjects, one row each.
 
     Parameters
     ----------
@@ -132,7 +120,7 @@ def read_traits(
     Raises
     ------
     FileError, InputError
-        As `read_table`; also if two tables contradict each other, or share no subject (E10).
+        As `read_table`; also if two tables contradict each other or have no common id (E10).
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _tables_of(Path(path))]
@@ -177,7 +165,7 @@ def _join(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         if not ((ours == theirs) | ours.isna() | theirs.isna()).all():
             raise InputError(
                 f"{right.attrs['source']}: column {name!r} contradicts another table. "
-                "Rename one of them or choose --columns."
+                "Rename one of them or choose columns=...."
             )
     rows = left.index.append(right.index.difference(left.index, sort=False))
     aligned = left.reindex(rows).combine_first(right.reindex(rows)).loc[rows]
@@ -213,7 +201,7 @@ def _select(table: pd.DataFrame, columns: Sequence[str], path: Path) -> pd.DataF
 
 
 def to_numbers(column: "pd.Series[str]", path: str | os.PathLike[str]) -> "pd.Series[float]":
-    """Make a column of cells numeric, ``n/a`` missing, or say that it holds something else.
+    """Return a column of cells as numbers, with NaN for ``n/a``.
 
     Raises
     ------
@@ -222,7 +210,9 @@ def to_numbers(column: "pd.Series[str]", path: str | os.PathLike[str]) -> "pd.Se
     """
     numbers = _typed(column)
     if not pd.api.types.is_numeric_dtype(numbers) or np.isinf(numbers).any():
-        raise FileError(f"{path}: column {column.name!r} holds something that is not a number.")
+        raise FileError(
+            f"{path}: column {column.name!r} has a cell that is not a number. Correct it."
+        )
     return numbers
 
 
@@ -259,7 +249,7 @@ def _without_codes(table: pd.DataFrame, codes: Sequence[float], path: Path) -> p
         shown = ", ".join(suspects[:6]) + (", …" if len(suspects) > 6 else "")
         warnings.warn(
             f"{path}: {shown} may be codes for missing; they were left as they are. "
-            "Pass missing_values to make them missing.",
+            "Pass missing_values=... to make them missing.",
             StillomeWarning,
             stacklevel=3,
         )
