@@ -6,6 +6,7 @@ from stillome.evaluate.divergence import symmetric_kl
 from stillome.evaluate.fidelity import FidelityReport, fidelity_r2, fidelity_report
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.identity import identification_rate, mean_subject_correlation
+from stillome.evaluate.invariance_frontier import choose_invariance_weight
 from stillome.evaluate.leakage.certificate import (
     LeakageCertificate,
     leakage_certificate,
@@ -24,6 +25,7 @@ __all__ = [
     "MotionEffects",
     "Resemblance",
     "Separation",
+    "choose_invariance_weight",
     "cohort_resemblance",
     "compare_methods",
     "describe_motion_effects",

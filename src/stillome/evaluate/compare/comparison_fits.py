@@ -155,14 +155,14 @@ def _quality(
     probe = probe and len(test) >= FEWEST_PROBED
     motion = study.confounds[test]
     kept = None if study.covariates is None else study.covariates[test]
-    told: dict[str, Any] = {"nuisance": kept, "random_state": random_state}
+    arguments: dict[str, Any] = {"nuisance": kept, "random_state": random_state}
     if probe:
         Z = fit.model.transform(X[test], confounds=motion)
-        quality["leakage_z"] = max(probe_scores(Z, motion, **told).values())
+        quality["leakage_z"] = max(probe_scores(Z, motion, **arguments).values())
     if probe or truth is not None:
         adjusted = fit.model.adjust(X[test], confounds=motion)
     if probe:
-        scores = probe_scores(adjusted, motion, kind="counts", **told)
+        scores = probe_scores(adjusted, motion, kind="counts", **arguments)
         quality["leakage_adjusted"] = max(scores.values())
     if truth is not None:
         quality["fidelity"] = fidelity_r2(adjusted, truth[test])

@@ -55,7 +55,7 @@ def _summary_row(
     errors = [error for error in rows["error"] if error]
     # A mean over the folds that happened to work would flatter a method that fails.
     r = rows["r"].dropna() if not errors else rows["r"].iloc[:0]
-    # A permutation that failed says nothing, neither for nor against the method.
+    # A permutation that failed is no evidence for or against the method.
     null = null.dropna()
     p_value = float("nan")
     if len(null) and len(r):

@@ -16,8 +16,8 @@ _LOG_2PI = math.log(2 * math.pi)
 def poisson_log_likelihood(counts: Tensor, log_rate: Tensor) -> Tensor:
     """Return log p(A | z, c) = Σ_{u<v} log Pois(A_uv; exp(ξ_uv + ψ_uv)), eqs. (1) and (3).
 
-    Equation (1) runs over all u and v; a symmetric matrix without self-connections says each
-    thing twice, so only the upper triangle is counted.
+    Equation (1) runs over all u and v; a symmetric matrix without self-connections holds
+    every value twice, so only the upper triangle is counted.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def kl_to_marginal(mean: Tensor, log_variance: Tensor) -> Tensor:
 
     For subject i this is the mean of KL(q_i ‖ q_j) over the other subjects j, the correct Gaussian
     KL (the appendix swaps Σ0 and Σ1 in two of its terms). Leaving out j = i, where the
-    divergence is 0 and says nothing, makes the expectation the same for every batch size.
+    divergence is 0, makes the expectation the same for every batch size.
 
     Every term is linear in what j contributes, so the sum over j is taken before i is looked at:
     the cost is B·K, not B²·K.

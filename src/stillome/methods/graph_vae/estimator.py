@@ -34,8 +34,8 @@ _KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "_whole",
 class GraphVAE(Storable):
     """Encoder, graph decoder and trait regression of the paper's Section 3, trained together.
 
-    Its parameters, which `InvVAE` documents, are shared by all graph VAEs. As it stands, the
-    decoder does not see the confounds and there is no invariance term.
+    Its parameters, which `InvVAE` documents, are shared by all graph VAEs. In this class
+    the decoder does not see the confounds and there is no invariance term.
     """
 
     keeps_covariates: ClassVar[bool] = False

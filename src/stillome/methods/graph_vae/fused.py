@@ -15,7 +15,7 @@ from stillome.methods.graph_vae.equations import kl_to_marginal, kl_to_prior
 
 
 class EdgeLayout:
-    """Where each edge stands in a flattened V×V matrix, and the other way round."""
+    """The position of each edge in a flattened V×V matrix, and the inverse."""
 
     def __init__(self, n_regions: int) -> None:
         rows, columns = torch.triu_indices(n_regions, n_regions, 1)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import InputError
 from stillome.methods.confound_distribution import ConfoundDistribution
@@ -28,7 +29,7 @@ from stillome.methods.graph_vae.train import (
 )
 from stillome.methods.graph_vae.trained_network import TrainedNetwork
 
-# The mean count of an edge nobody has: half a fibre in the whole cohort.
+# The mean count of an edge that no subject has: half a fibre in the whole cohort.
 _HALF_A_FIBRE = 0.5
 
 
@@ -54,7 +55,7 @@ class GraphTraining:
         cls,
         data: NetworkData,
         settings: GraphSettings,
-        lengths: NDArray[np.float64] | None,
+        lengths: Floats | None,
         seed: int,
     ) -> "GraphTraining":
         """Split the subjects, learn the scales from the training part, and build the network."""

@@ -8,11 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from stillome.arrays import Floats
 from stillome.methods.graph_vae.fused import EdgeLayout, EdgeLogRate
 
 
 def neighbor_mask(
-    closeness: NDArray[np.float64], n_neighbors: int | Sequence[int], n_dimensions: int
+    closeness: Floats, n_neighbors: int | Sequence[int], n_dimensions: int
 ) -> NDArray[np.bool_]:
     """Say whom each region listens to: itself and its k_r closest regions (App. A).
 
@@ -47,9 +48,7 @@ def neighbor_mask(
     return mask
 
 
-def closeness_of_regions(
-    lengths: NDArray[np.float64] | None, mean_counts: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def closeness_of_regions(lengths: Floats | None, mean_counts: Floats) -> Floats:
     """Return how close regions are: short fibres, or where no lengths are known many of them.
 
     Parameters

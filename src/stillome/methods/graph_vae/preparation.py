@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.methods.graph_vae.equations import log_factorial
 from stillome.methods.graph_vae.network import Subjects
 
-# Beside the spread of an edge on the log scale, so that an edge nobody has does not divide by 0
-# and one that almost nobody has does not shout.
+# Added to the standard deviation of an edge on the log scale: no division by 0 for an edge that is
+# always absent, and no large inputs from one that is nearly always absent.
 _SPREAD_FLOOR = 0.1
 
 
@@ -20,11 +21,11 @@ _SPREAD_FLOOR = 0.1
 class Standardizer:
     """(values − center) / scale per column; NaN stays NaN."""
 
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    center: Floats
+    scale: Floats
 
     @classmethod
-    def fit(cls, values: NDArray[np.float64]) -> Self:
+    def fit(cls, values: Floats) -> Self:
         """Learn mean and standard deviation of the known values of each column.
 
         Examples
@@ -38,11 +39,11 @@ class Standardizer:
         spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(0) / number)
         return cls(center, np.where(spread > 0, spread, 1.0))
 
-    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(self, values: Floats) -> Floats:
         """Return standardised values."""
         return (values - self.center) / self.scale
 
-    def undo(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def undo(self, values: Floats) -> Floats:
         """Return values in the users' units."""
         return values * self.scale + self.center
 
@@ -51,8 +52,8 @@ class NetworkData(NamedTuple):
     """What a network is trained on, in the users' units; C and T may be 0."""
 
     edges: NDArray[Any]  # (n, E)
-    confounds: NDArray[np.float64]  # (n, C)
-    traits: NDArray[np.float64]  # (n, T), NaN = missing
+    confounds: Floats  # (n, C)
+    traits: Floats  # (n, T), NaN = missing
 
     def take(self, rows: NDArray[np.intp]) -> "NetworkData":
         """Return some of the subjects."""
@@ -100,7 +101,7 @@ class Preparation:
         scale = torch.from_numpy(self.edges.scale).to(counts.dtype)
         return counts.log1p().sub_(center).div_(scale)
 
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
+    def arrays(self) -> dict[str, Floats]:
         """Return everything as named arrays, for storage."""
         return {
             f"{part}.{name}": getattr(getattr(self, part), name)

@@ -57,7 +57,7 @@ class EpochRecord(NamedTuple):
 
 @dataclass
 class Progress:
-    """Where a training run stands: enough, with weights and generator, to go on as if unbroken."""
+    """The state of a training run; with weights and generator, enough to resume it exactly."""
 
     best_weights: dict[str, Tensor]
     best_loss: float = float("inf")

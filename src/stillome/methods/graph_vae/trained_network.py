@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from stillome.arrays import Floats
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.graph_vae.network import Architecture, GraphVAEModule
 from stillome.methods.graph_vae.preparation import NetworkData, Preparation
@@ -21,8 +22,8 @@ class DrawnSubjects(NamedTuple):
     """New subjects: edges (n, E), confounds (n, C) or None, traits (n, T)."""
 
     edges: NDArray[np.int64]
-    confounds: NDArray[np.float64] | None
-    traits: NDArray[np.float64]
+    confounds: Floats | None
+    traits: Floats
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class TrainedNetwork:
         """The sizes of the network."""
         return self.module.architecture
 
-    def posterior(self, edges: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def posterior(self, edges: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return mean and log variance of q(z | A), each (n, K)."""
         parts = []
         for rows in _slices(len(edges)):
@@ -54,9 +55,7 @@ class TrainedNetwork:
         mean, log_variance = (torch.cat(values).numpy() for values in zip(*parts, strict=True))
         return mean, log_variance
 
-    def rates(
-        self, latent: NDArray[np.float64], confounds: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
+    def rates(self, latent: Floats, confounds: Floats | None) -> Floats:
         """Return expected counts (n, E) given z (n, K) and c (n, C)."""
         c = np.empty((len(latent), 0)) if confounds is None else confounds
         scaled = torch.from_numpy(self.preparation.confounds.apply(c))
@@ -64,14 +63,14 @@ class TrainedNetwork:
         parts = [self.module.generative(z[rows], scaled[rows]) for rows in _slices(len(z))]
         return torch.cat(parts).exp_().numpy()
 
-    def traits(self, latent: NDArray[np.float64]) -> NDArray[np.float64]:
+    def traits(self, latent: Floats) -> Floats:
         """Return expected traits (n, T) given z (n, K)."""
         if not self.architecture.n_traits:
             return np.empty((len(latent), 0))
         predicted = self.module.predict(torch.from_numpy(latent)).numpy()
         return self.preparation.traits.undo(predicted)
 
-    def evidence_bound(self, edges: NDArray[Any], confounds: NDArray[np.float64]) -> float:
+    def evidence_bound(self, edges: NDArray[Any], confounds: Floats) -> float:
         """Return the mean over subjects of E_q[log p(A | z, c)] − KL(q ‖ p), always the same."""
         generator = torch.Generator().manual_seed(0)
         traits = np.full((len(edges), self.architecture.n_traits), np.nan)

@@ -175,7 +175,7 @@ def bounded_loadings(gradients: Floats, bound: float) -> Floats:
     sizes = -np.sort(-np.abs(gradients), axis=0)
     counts = np.arange(1, len(sizes) + 1)[:, None]
     sums, squares = np.cumsum(sizes, axis=0), np.cumsum(sizes**2, axis=0)
-    # ‖·‖₁/‖·‖₂ when the threshold stands at the next smaller entry: it grows as more survive.
+    # ‖·‖₁/‖·‖₂ with the threshold at the next smaller entry; it grows with the number of survivors.
     steps = np.vstack([sizes[1:], np.zeros_like(sizes[:1])])
     lengths = np.sqrt(np.maximum(squares - 2 * steps * sums + counts * steps**2, 0.0))
     one_norms = sums - counts * steps
