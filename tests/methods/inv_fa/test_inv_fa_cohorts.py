@@ -120,7 +120,7 @@ def test_age_that_goes_with_motion_is_kept_when_told():
 
 def test_age_that_is_motion_cannot_be_kept():
     data = Ageing(lean=0.99)
-    with pytest.warns(StillomeWarning, match="can hardly be told apart"):
+    with pytest.warns(StillomeWarning, match="can hardly be separated"):
         InvFA(4).fit(data.X, confounds=data.motion, covariates_to_keep=data.age)
 
 

@@ -1,4 +1,4 @@
-"""What the reader of a result must know: designs that say too little, motion nobody had."""
+"""Warnings about a result: designs with too little information, motion outside the data."""
 
 import warnings
 
@@ -6,31 +6,28 @@ import numpy as np
 
 from stillome.arrays import Floats
 from stillome.exceptions import StillomeWarning
-
-_NOT_SEPARABLE = 0.8
-_FAR = 1.0  # standard deviations outside the training range
-_VERY_FAR = 4.0  # for subjects, of whom some always move more than anybody before
+from stillome.methods.inv_fa.tuning import TUNING
 
 
 def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:
-    """Say so when covariates to keep (n, Q) explain nearly all of a confound (n, C)."""
+    """Warn when covariates to keep (n, Q) explain nearly all of a confound (n, C)."""
     design = np.column_stack([np.ones(len(covariates)), covariates])
     fitted = design @ np.linalg.lstsq(design, motion, rcond=None)[0]
     explained = fitted.var(axis=0) / motion.var(axis=0)
-    if explained.max() > _NOT_SEPARABLE:
+    if explained.max() > TUNING.not_separable:
         warnings.warn(
             f"covariates_to_keep explain {explained.max():.0%} of confound "
-            f"{int(explained.argmax())}: what is biology and what is motion can hardly be told "
-            "apart in these data. Read adjusted connectomes with care.",
+            f"{int(explained.argmax())}: the effects of biology and of motion can hardly be "
+            "separated in these data. Read adjusted connectomes with care.",
             StillomeWarning,
             stacklevel=3,
         )
 
 
 def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: Floats) -> None:
-    """Say so when confounds (n, C) of new subjects lie far outside those seen; NaN is unknown."""
-    gap = np.nan_to_num(np.maximum(low - motion, motion - high) / spread)
-    far = (gap > _VERY_FAR).any(axis=1)
+    """Warn when confounds (n, C) of new subjects lie far outside the training range."""
+    gap = np.nan_to_num(np.maximum(low - motion, motion - high) / spread)  # NaN is unknown
+    far = (gap > TUNING.far_subject).any(axis=1)
     if far.any():
         row, column = np.unravel_index(int(gap.argmax()), gap.shape)
         warnings.warn(
@@ -43,10 +40,10 @@ def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: F
 
 
 def warn_if_far(level: Floats, low: Floats, high: Floats, spread: Floats) -> None:
-    """Say so when a reference (C,) lies far outside the motion that was seen."""
+    """Warn when a reference (C,) lies far outside the training range."""
     gap = np.maximum(low - level, level - high) / spread
     worst = int(gap.argmax())
-    if gap[worst] > _FAR:
+    if gap[worst] > TUNING.far_reference:
         warnings.warn(
             f"reference={level[worst]:g} lies {gap[worst]:.2g} standard deviations outside "
             f"the training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: "

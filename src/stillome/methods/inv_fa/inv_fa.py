@@ -27,7 +27,8 @@ from stillome.methods.inv_fa.cautions import (
 )
 from stillome.methods.inv_fa.frontier import COLUMNS, invariance_frontier, smallest_passing
 from stillome.methods.inv_fa.inference import InferredConfounds
-from stillome.methods.inv_fa.parts import InvariantModel, from_arrays, to_arrays
+from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
@@ -36,6 +37,7 @@ from stillome.methods.inv_fa.training_subjects import (
     check_weight,
     known_subjects,
 )
+from stillome.methods.inv_fa.tuning import TUNING
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
@@ -83,6 +85,8 @@ class InvFA(Storable):
         The share that was used.
     people_ : People
         How z, the confounds and the traits are spread.
+    n_iter_ : dict of str to int
+        Iterations of every stage of the fit until it converged.
     n_regions_, n_confounds_, n_features_in_ : int
 
     References
@@ -113,6 +117,8 @@ class InvFA(Storable):
         self.invariance_weight = invariance_weight
         self.lengths = lengths
         self.random_state = random_state
+
+    _tuning = TUNING  # benchmarks/sensitivity.py fits with other records
 
     def fit(
         self,
@@ -148,6 +154,7 @@ class InvFA(Storable):
         self.frontier_: pd.DataFrame | None = frontier
         self.invariance_weight_ = weight
         self.model_ = model.weighted(weight)
+        self.n_iter_ = model.n_iter
         latent, _ = self.model_.encode(known.edges, known.motion)
         log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
         self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
@@ -299,6 +306,7 @@ class InvFA(Storable):
             n_components=check_count(self.n_components, "n_components", minimum=1),
             lengths=lengths,
             covariates=known.covariates,
+            tuning=self._tuning,
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> NDArray[np.float64]:
@@ -323,6 +331,7 @@ class InvFA(Storable):
         for name in _KEPT:
             setattr(self, name, state.values[name])
         self.model_ = from_arrays(_under("model.", state.arrays))
+        self.n_iter_ = self.model_.n_iter
         self.people_ = People.from_arrays(_under("people.", state.arrays))
         active_units = int(state.values["active_units"])
         self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
