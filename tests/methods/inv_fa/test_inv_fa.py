@@ -189,7 +189,12 @@ def test_translation_rotation_and_site_together():
     raw = np.log1p(DATA.X_sites)[:, strong].mean(axis=1)
     for target in (DATA.motion, DATA.site):
         assert abs(np.corrcoef(raw, target)[0, 1]) > 0.15
-        assert abs(np.corrcoef(logs[0][:, strong].mean(axis=1), target)[0, 1]) < 0.12
+        # In this sample the truth itself happens to correlate with motion, at -0.15.
+        truth, adjusted = (
+            np.corrcoef(table[:, strong].mean(axis=1), target)[0, 1]
+            for table in (np.log1p(np.exp(DATA.free)), logs[0])
+        )
+        assert abs(adjusted - truth) < 0.12
     assert model.infer_confounds(DATA.X_sites).mean.shape == (N, 3)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from stillome.methods.inv_fa.parts import InvariantModel, from_arrays, to_arrays
+from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.parts import InvariantModel
 
 V, N = 12, 150
 E = V * (V - 1) // 2
@@ -88,21 +89,3 @@ def test_the_effect_is_sure_at_the_same_motion_and_less_sure_further_away(model)
     sd = model.log_ratio_sd(latent, np.array([[0.3], [0.5], [1.5]]), reference)
     assert_allclose(sd[0], 0, atol=1e-9)
     assert (sd[2] > sd[1]).all() and (sd[1] > 0).all()
-
-
-def test_models_of_the_first_version_still_work(model, data):
-    edges, motion = data
-    since = (
-        "encoder.common_scale",
-        "encoder.unit_scale",
-        "decoder.grain",
-        "decoder.susceptibility",
-        "decoder.shares",
-        "basis.hinges",
-        "calibration.",
-    )
-    arrays = {name: a for name, a in to_arrays(model).items() if not name.startswith(since)}
-    assert len(arrays) < len(to_arrays(model))
-    latent, _ = from_arrays(arrays).encode(edges, motion)
-    now, _ = model.encode(edges, motion)
-    assert np.corrcoef(latent[:, 0], now[:, 0])[0, 1] > 0.9

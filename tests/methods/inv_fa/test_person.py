@@ -1,12 +1,11 @@
 """The person: what the encoder holds of planted people, and what the decoder makes of it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from stillome.methods.inv_fa.decoder import Decoder, fit_decoder
+from stillome.methods.inv_fa.decoder import Decoder
+from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import encoder_input, fit_association, fit_encoder
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.effect import fit_motion_effect, log_means
@@ -119,7 +118,9 @@ def test_units_that_noise_makes_less_clear_are_as_spread_at_any_motion(planted):
     clear, unclear = encoder.unit_scale[0, :5], encoder.unit_scale[0, 15:20]
     assert clear.max() < unclear.min() and clear.mean() < -0.05
     latent = encoder.encode(values, planted.motion.values)
-    before = encoder.shown(latent, np.zeros_like(planted.motion.values), planted.motion.values)
+    before = encoder.decoder_input(
+        latent, np.zeros_like(planted.motion.values), planted.motion.values
+    )
     slopes = [np.polyfit(function, np.log(np.abs(z[:, :10])), 1)[0] for z in (before, latent)]
     assert abs(slopes[1].mean()) < 0.3 * abs(slopes[0].mean())
 
@@ -140,25 +141,11 @@ def test_people_whom_motion_stretches_are_centred_too(planted):
     moved, left = (
         abs(np.corrcoef((table @ encoder.directions)[:, 0], function[:, 0])[0, 1])
         for table in (
-            encoder.shown(latent, planted.motion.values, planted.motion.values),
+            encoder.decoder_input(latent, planted.motion.values, planted.motion.values),
             latent,
         )
     )
     assert moved > 0.12 and left < 0.06
-
-
-def test_encoders_of_earlier_versions_show_z_as_motion_stretches_it(planted):
-    functions = planted.motion.values
-    slopes = np.full((functions.shape[1], 1), 0.05)
-    direction = np.eye(8)[:, :1]
-    earlier = replace(
-        planted.encoder, directions=direction, scale_slopes=slopes, unit_scale=np.zeros((0, 1))
-    )
-    shown = earlier.shown(planted.latent, functions, functions)
-    before = planted.latent + functions @ earlier.association
-    stretched = planted.latent[:, 0] * (np.exp(functions @ slopes[:, 0]) - 1)
-    assert_allclose(shown[:, 0] - before[:, 0], stretched, atol=1e-6)
-    assert_allclose(shown[:, 1:], before[:, 1:])
 
 
 def test_differences_are_not_mistaken_for_what_is_left_of_motion(planted):

@@ -1,9 +1,9 @@
-"""The parts of `InvFA`: motion's effect on every edge, the person's own part, the counterfactual.
+"""The parts of `InvFA`, above the stages that it shares with other methods.
 
-In the order in which they are used: `basis` (smooth functions of motion), `effect` (what motion
-does to each edge, by likelihood), `pooling` (what edges learn from each other about it), `moments`
-(what a count is expected to be on the log scale), `factors` (the person: encoder and decoder),
-`counterfactual` (the same scan at another motion), `inference` (motion that was not measured),
-`people` (how the training subjects are spread). `training` says whom a fit can use, `cautions`
-what a reader must know.
+In the order of a fit: `canonical_order` (the result does not depend on the order of the data),
+`weights` (connectomes that are not counts), `moments` and `encoder` (z, by factor analysis),
+`spreads` (how variances change with motion), `decoder` and `susceptibility` (counts given z and
+motion), `inference` (motion that was not measured). `parts` joins them to one model, `adjusting`
+applies it, `tuning` holds all constants. `training_subjects` selects the subjects of a fit,
+`people` describes their distribution, `frontier` chooses the invariance weight, `cautions` warns.
 """

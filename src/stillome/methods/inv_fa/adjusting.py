@@ -1,4 +1,4 @@
-"""From a fitted model to adjusted connectomes, their bounds, and how likely data are."""
+"""From a fitted model to adjusted connectomes, their bounds, and the likelihood of data."""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ class AdjustedConnectomes(NamedTuple):
     ----------
     connectomes : array
     lower, upper : array
-        Between these the count at the reference lies with the probability asked for.
+        Contain the count at the reference with the probability asked for.
     """
 
     connectomes: NDArray[Any]
@@ -42,7 +42,7 @@ def replay(
     level: Floats,
     seed: list[int],
 ) -> NDArray[Any]:
-    """Return edges (n, E) as these people would show them at this level of motion.
+    """Return edges (n, E) of the same subjects at this level of motion.
 
     Parameters
     ----------
@@ -56,13 +56,14 @@ def replay(
     """
     here = model.law(latent, motion, motion)
     there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
-    positions = positions_in_step(edges, seed)
+    positions = positions_in_step(edges, seed, model.edge_ranks)
     if model.whole and is_whole(edges):
         moved = replay_counts(edges, here, there, positions, model.calibration)
     else:
         unit = float(model.unit)
         zeros = model.zero_shares(motion, level)
-        # Who hardly moved is blurred too: a blur that starts from nothing tells motion.
+        # The posterior sd grows with motion. At least its average is used for everybody, so that
+        # the width of the draws does not reveal motion.
         typical = model.typical_log_ratio_sd(level)
         unsure = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
         moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit

@@ -1,17 +1,17 @@
-"""The person: a linear encoder of what motion does not explain.
+"""The encoder: factor analysis of what motion does not explain.
 
-The encoder sees (log(1 + A) − its mean given motion) / its spread given motion, so that neither
-the first nor the second moment of its input carries motion. It is fitted in closed form: factor
-analysis, keeping the factors that stand above the noise.
+The input is (log(1 + A) − its mean given motion) / its standard deviation given motion, so that
+neither the first nor the second moment of the input depends on motion. Factors and their noise
+come from the spectrum in closed form (`spectrum`); edges are weighted by their noise, estimated
+from a first unweighted decomposition (two steps, as in feasible generalised least squares). The
+posterior mean of z is linear in the input (Bartholomew, Knott and Moustaki 2011, chapter 3).
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.methods.inv_fa.moments import log_moments
 from stillome.methods.inv_fa.spreads import (
     bounded_exp,
@@ -19,21 +19,18 @@ from stillome.methods.inv_fa.spreads import (
     fit_stretched,
     fit_unit_scale,
 )
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
-from stillome.methods.stages.motion_effect.effect import LOG_RATE_RANGE, MotionEffect
+from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.pooling import (
     EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )
+from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
-
-_SD_FLOOR = 0.05
-_ROUNDS = 2
-_LEAST_RELIABLE = 0.1  # squared cosine with the true direction
-_LARGEST_SHARE = 0.95
-
-Array = NDArray[np.floating[Any]]
+from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
 
 
 @dataclass(frozen=True)
@@ -43,25 +40,25 @@ class Encoder:
     Attributes
     ----------
     offset, scale : arrays of shape (E,)
-        Mean and spread of the input over the training subjects.
+        Mean and standard deviation of the input over the training subjects.
     drift : array of shape (P, E)
-        What of motion is left in the standardised input, per function of motion: the mean of a
-        logarithm also moves when motion changes a spread. Taken out before encoding.
+        Slopes of the standardised input on the functions of motion, pooled over edges; subtracted
+        before encoding. The mean of a logarithm also changes when motion changes a variance.
     weights : array of shape (E, K)
-        From standardised input to the posterior mean; zero for units that carry nothing.
+        From standardised input to the posterior mean; zero for empty units.
     posterior_sd : array of shape (K,)
-        The same for all subjects; 1 (the prior) for units that carry nothing.
+        The same for all subjects; 1 (the prior) for empty units.
     association : array of shape (P, K)
-        What of each unit still goes with each function of motion, beyond chance; taken out.
-    common_scale : array of shape (P,)
-        log spread of the input changes by this much with each function of motion, for all edges.
-    unit_scale : array of shape (P, K)
-        log spread of each unit changes by this much: where motion adds noise, clear units shrink
-        once the spread of the input has been made equal, and unclear ones grow.
+        Slopes of the units on the functions of motion, beyond chance; subtracted.
     directions : array of shape (K, J)
-        Directions of z along which people differ more, or less, the more they moved.
+        Directions of z whose variance changes with motion.
     scale_slopes : array of shape (P, J)
-        log spread along each direction changes by this much with each function of motion.
+        Change of the log standard deviation along each direction per function of motion.
+    common_scale : array of shape (P,)
+        Change of the log standard deviation of the input, common to all edges.
+    unit_scale : array of shape (P, K)
+        Change of the log standard deviation of each unit. Where motion adds noise, units with much
+        signal shrink once the variance of the input has been equalised, and noisy ones grow.
     """
 
     offset: Floats
@@ -72,62 +69,62 @@ class Encoder:
     association: Floats
     directions: Floats
     scale_slopes: Floats
-    common_scale: Floats = field(default_factory=lambda: np.zeros(0))  # none in earlier versions
-    unit_scale: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # nor this
+    common_scale: Floats
+    unit_scale: Floats
 
-    def encode(self, values: Array, functions: Array) -> Floats:
+    def encode(self, values: AnyFloats, functions: AnyFloats) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
         dtype = values.dtype
         standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
-        log_scale = functions[:, : len(self.common_scale)] @ self.common_scale
-        standard *= bounded_exp(-log_scale).astype(dtype)[:, None]
+        standard *= bounded_exp(-functions @ self.common_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
         means -= functions @ self.association
-        means *= bounded_exp(-functions[:, : len(self.unit_scale)] @ self.unit_scale)
+        means *= bounded_exp(-functions @ self.unit_scale)
         along = means @ self.directions
         # The directions are orthonormal once units have unit variance.
         change = along * (bounded_exp(-functions @ self.scale_slopes) - 1)
         return np.asarray(means + change @ np.linalg.pinv(self.directions))
 
-    def shown(self, latent: Floats, functions: Array, scanned_at: Array) -> Floats:
-        """Return z as the decoder takes it, with what goes with motion on average put back.
+    def decoder_input(self, latent: Floats, functions: AnyFloats, scanned_at: AnyFloats) -> Floats:
+        """Return z as the decoder takes it, with its mean association with motion added back.
 
         Parameters
         ----------
         latent : array of shape (n, K)
         functions : array of shape (n, P)
-            Of the motion at which these people are to be shown.
+            Of the motion at which the connectomes are to be predicted.
         scanned_at : array of shape (n, P)
-            Of the motion at which z was read. `encode` makes units equally spread at every
-            motion; where motion adds noise, that is undone here, since less of z can be believed.
+            Of the motion at which z was encoded. `encode` gives units the same variance at every
+            motion. Where motion adds noise, z is less reliable, and that is undone here.
         """
-        if not len(self.unit_scale):
-            # The decoders of earlier versions were fitted to z as motion stretches it.
-            along = latent @ self.directions
-            change = along * (bounded_exp(functions @ self.scale_slopes) - 1)
-            latent = latent + change @ np.linalg.pinv(self.directions)
-        log_scale = scanned_at[:, : len(self.unit_scale)] @ self.unit_scale
-        return np.asarray(latent * bounded_exp(log_scale) + functions @ self.association)
+        scale = bounded_exp(scanned_at @ self.unit_scale)
+        return np.asarray(latent * scale + functions @ self.association)
 
 
-def encoder_input(counts: Array, effect: MotionEffect, functions: Array, *, whole: bool) -> Array:
-    """Return what the encoder sees, shape (n, E).
+def encoder_input(
+    counts: AnyFloats, effect: MotionEffect, functions: AnyFloats, *, whole: bool
+) -> AnyFloats:
+    """Return the input of the encoder, shape (n, E).
 
-    For whole-number counts, log(1 + A) standardised by its moments given motion. Weights follow
-    no known law, but are continuous: the effect of motion is divided out before the logarithm.
+    For whole-number counts, log(1 + A) standardised by its moments given motion. Weights follow no
+    known distribution, but are continuous: the effect of motion is divided out before the
+    logarithm.
     """
     if not whole:
         moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *LOG_RATE_RANGE)
         return np.log1p(counts * np.exp(-moved))
-    rates = np.exp(np.clip(effect.log_rates(functions), *LOG_RATE_RANGE))
-    moments = log_moments(rates, effect.dispersions(functions))
-    floor = counts.dtype.type(_SD_FLOOR)
-    return np.asarray((np.log1p(counts) - moments.mean) / (moments.sd + floor))
+    moments = log_moments(effect.rates(functions), effect.dispersions(functions))
+    return np.asarray((np.log1p(counts) - moments.mean) / moments.sd)
 
 
 def fit_encoder(
-    values: Array, motion: MotionFunctions, design: EdgeDesign, n_components: int
+    values: AnyFloats,
+    motion: MotionFunctions,
+    design: EdgeDesign,
+    n_components: int,
+    tuning: Tuning = TUNING,
+    iterations: Iterations | None = None,
 ) -> Encoder:
     """Fit by factor analysis.
 
@@ -139,56 +136,58 @@ def fit_encoder(
     design : EdgeDesign
         What edges can share.
     n_components : int
-        Largest number of units; those that do not stand above the noise stay empty.
+        Largest number of units; those below the noise edge stay empty.
+    tuning : Tuning
+    iterations : Iterations, optional
     """
-    offset, scale = values.mean(axis=0), values.std(axis=0) + values.dtype.type(_SD_FLOOR)
+    offset, scale = values.mean(axis=0), values.std(axis=0) + values.dtype.type(tuning.sd_floor)
     standard = (values - offset) / scale
-    drift = _fit_drift(standard, motion, design)
+    drift = _fit_drift(standard, motion, design, tuning, iterations)
     standard -= motion.values @ drift.astype(values.dtype)
     common_scale = fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
     standard *= bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
-    weights, share = _analyse_factors(apart, n_components, n_lost)
+    weights, share = _analyse_factors(apart, n_components, n_lost, tuning)
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
     scatter = motion.scatter(latent, around_motion=True)
-    unit_scale = fit_unit_scale(scatter, motion.values, share)
+    unit_scale = fit_unit_scale(scatter, motion.values, share, tuning)
     scatter *= bounded_exp(-motion.values @ unit_scale)
-    directions, scale_slopes = fit_stretched(scatter, motion.values)
+    directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
     left = latent - motion.values @ association
     association += _fit_association_along(directions, left, motion)
     return Encoder(
-        offset.astype(np.float64),
-        scale.astype(np.float64),
-        drift,
-        weights,
-        np.sqrt(1 - share),
-        association,
-        directions,
-        scale_slopes,
-        common_scale,
-        unit_scale,
+        offset=offset.astype(np.float64),
+        scale=scale.astype(np.float64),
+        drift=drift,
+        weights=weights,
+        posterior_sd=np.sqrt(1 - share),
+        association=association,
+        directions=directions,
+        scale_slopes=scale_slopes,
+        common_scale=common_scale,
+        unit_scale=unit_scale,
     )
 
 
-def _analyse_factors(table: Array, n_components: int, n_lost: int) -> tuple[Floats, Floats]:
+def _analyse_factors(
+    table: AnyFloats, n_components: int, n_lost: int, tuning: Tuning
+) -> tuple[Floats, Floats]:
     """Return weights (E, K) from a table (n, E) to units, and the share (K,) of signal in each.
 
     `n_lost` is as in `leading_factors`.
     """
-    precision = np.ones(table.shape[1], table.dtype)
-    for round_ in range(_ROUNDS):
-        weighted = table * precision
-        spectrum = leading_factors(weighted, n_components, n_lost)
-        if round_ < _ROUNDS - 1:
-            # An edge that the factors explain well has little noise of its own: weigh it more.
-            signal = spectrum.scores[:, : max(spectrum.n_signal, 1)].astype(table.dtype)
-            total = np.maximum((table**2).sum(axis=0), table.dtype.type(1e-12))
-            explained = ((signal.T @ table) ** 2).sum(axis=0) / total
-            precision = 1 / np.sqrt(1 - np.clip(explained, 0, _LARGEST_SHARE))
+    first = leading_factors(table, n_components, n_lost)
+    scores = first.scores[:, : max(first.n_signal, 1)].astype(table.dtype)
+    total = np.maximum((table**2).sum(axis=0), table.dtype.type(1e-12))
+    explained = ((scores.T @ table) ** 2).sum(axis=0) / total
+    # An edge that the factors explain well has little noise of its own, and gets more weight.
+    precision = 1 / np.sqrt(1 - np.clip(explained, 0, tuning.largest_explained))
+    weighted = table * precision
+    spectrum = leading_factors(weighted, n_components, n_lost)
     reliability = spectrum.reliability()
     signal = reliability * spectrum.signal_variances()
-    share = np.where(reliability > _LEAST_RELIABLE, signal / (1 + signal), 0.0)
+    share = np.where(reliability > tuning.least_reliable, signal / (1 + signal), 0.0)
     directions = weighted.T.astype(np.float64) @ spectrum.scores
     lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
     # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
@@ -196,18 +195,28 @@ def _analyse_factors(table: Array, n_components: int, n_lost: int) -> tuple[Floa
     return _padded(weights, n_components), _padded(share[None], n_components)[0]
 
 
-def _fit_drift(standard: Array, motion: MotionFunctions, design: EdgeDesign) -> Floats:
+def _fit_drift(
+    standard: AnyFloats,
+    motion: MotionFunctions,
+    design: EdgeDesign,
+    tuning: Tuning,
+    iterations: Iterations | None,
+) -> Floats:
     """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
     n = len(standard)
     slopes = (motion.estimating.T @ standard).astype(np.float64) / n
-    individual = IndividualDifferences.find(motion.apart_from(standard), 1 + len(slopes))
+    apart = motion.apart_from(standard)
+    individual = IndividualDifferences.find(apart, 1 + len(slopes), tuning.stages)
     own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n, n)
-    pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
+    pooled = [
+        pool_effects(slope, own, design, individual, n, tuning.stages, iterations).effects
+        for slope in slopes
+    ]
     return np.stack(pooled) / motion.spread[:, None]
 
 
 def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
-    """Regress the units on motion; keep what exceeds chance (James–Stein)."""
+    """Regress the units on motion; keep what exceeds chance (James and Stein 1961), (P, K)."""
     slopes = motion.estimating.T.astype(np.float64) @ latent / len(latent)
     variances = latent.var(axis=0)
     n_active = int((variances > 0).sum())
@@ -221,13 +230,12 @@ def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
 def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFunctions) -> Floats:
     """Regress z on motion along each of a few directions (K, J); keep what exceeds chance.
 
-    Whom motion hits harder, it also moves further on average. Among dozens of units one such
-    direction drowns in the chance of the others; asked by itself, it does not.
+    Where the variance of z changes with motion, its mean often does, too. Among dozens of units
+    such a change is within sampling error; along the direction alone it is not.
     """
     along = latent @ directions
     slopes = motion.estimating.T.astype(np.float64) @ along / len(latent)
-    chance = along.var(axis=0) / len(latent)
-    slopes *= np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12))
+    slopes = beyond_chance(slopes, along.var(axis=0) / len(latent))
     return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))
 
 

@@ -1,4 +1,4 @@
-"""Motion that was not measured, read from the connectome itself."""
+"""Motion that was not measured, inferred from the connectome by ridge regression."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -7,20 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
-_PENALTIES = np.logspace(-3, 2, 16)
-_MOST_SUBJECTS = 3000  # the kernel is n × n
+_PENALTIES = np.logspace(-3, 2, 16)  # grid of the search, in units of the mean eigenvalue
 
 
 class InferredConfounds(NamedTuple):
-    """Confounds read from connectomes.
+    """Confounds inferred from connectomes.
 
     Attributes
     ----------
     mean : array of shape (n, C)
         In the users' units.
     sd : array of shape (n, C)
-        How sure that is: error of left-out training subjects.
+        Root mean squared error of left-out training subjects.
     """
 
     mean: Floats
@@ -29,7 +29,9 @@ class InferredConfounds(NamedTuple):
 
 @dataclass(frozen=True)
 class ConfoundInference:
-    """Ridge regression of the confounds on log(1 + counts).
+    """Ridge regression of the confounds on log(1 + counts) (Hoerl and Kennard 1970).
+
+    The penalty minimises the error of left-out subjects.
 
     Attributes
     ----------
@@ -45,17 +47,21 @@ class ConfoundInference:
     sd: Floats
 
     @classmethod
-    def fit(cls, counts: NDArray[Any], confounds: Floats) -> tuple[Self, Floats]:
+    def fit(
+        cls, counts: NDArray[Any], confounds: Floats, tuning: Tuning = TUNING
+    ) -> tuple[Self, Floats]:
         """Fit, and return left-out predictions (m, C) for the first m subjects beside the model.
 
         Parameters
         ----------
         counts : array of shape (n, E)
+            In an order without meaning: of very many subjects only the first are used.
         confounds : array of shape (n, C)
+        tuning : Tuning
         """
-        logs = np.log1p(counts[:_MOST_SUBJECTS].astype(np.float32))
-        targets = confounds[:_MOST_SUBJECTS]
-        center, scale = logs.mean(axis=0), logs.std(axis=0) + np.float32(0.1)
+        logs = np.log1p(counts[: tuning.max_subjects].astype(np.float32))
+        targets = confounds[: tuning.max_subjects]
+        center, scale = logs.mean(axis=0), logs.std(axis=0) + np.float32(tuning.sd_floor)
         standard = (logs - center) / scale
         kernel = (standard @ standard.T).astype(np.float64) / standard.shape[1]
         values, vectors = np.linalg.eigh(kernel)
@@ -75,7 +81,7 @@ class ConfoundInference:
         return model, left_out + means
 
     def infer(self, counts: NDArray[Any]) -> InferredConfounds:
-        """Read the confounds of these subjects."""
+        """Infer the confounds of these subjects."""
         standard = (np.log1p(counts.astype(np.float64)) - self.center) / self.scale
         mean = standard @ self.weights + self.intercept
         return InferredConfounds(mean, np.broadcast_to(self.sd, mean.shape).copy())
@@ -89,9 +95,8 @@ def _best_ridge(
     for penalty in _PENALTIES * max(values.mean(), 1e-12):
         shrunk = 1 / (values + penalty)
         dual = vectors @ (shrunk[:, None] * rotated)
-        # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The left-out
-        # subject took part in the means: without the last term, the mean of the others would
-        # tell what is missing.
+        # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The last term
+        # corrects for the means, in which the left-out subject took part.
         diagonal = (vectors**2) @ shrunk - 1 / (len(vectors) * penalty)
         residual = dual / diagonal[:, None]
         error = float((residual**2).mean())

@@ -23,7 +23,8 @@ from stillome.methods.inv_fa.adjusting import (
     replay,
 )
 from stillome.methods.inv_fa.inference import InferredConfounds
-from stillome.methods.inv_fa.parts import InvariantModel, from_arrays, to_arrays
+from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
@@ -32,6 +33,7 @@ from stillome.methods.inv_fa.training_subjects import (
     check_weight,
     known_subjects,
 )
+from stillome.methods.inv_fa.tuning import TUNING
 from stillome.methods.linear.component_arrays import prefixed, under
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
@@ -78,6 +80,8 @@ class InvFA(Storable):
     people_ : People
         The distribution of z, the confounds and the traits.
     confound_distribution_ : ConfoundDistribution
+    n_iter_ : dict of str to int
+        Iterations of every stage of the fit until it converged.
     n_regions_, n_confounds_, n_features_in_ : int
 
     References
@@ -108,6 +112,8 @@ class InvFA(Storable):
         self.invariance_weight = invariance_weight
         self.lengths = lengths
         self.random_state = random_state
+
+    _tuning = TUNING  # benchmarks/sensitivity.py fits with other records
 
     def fit(
         self,
@@ -176,6 +182,7 @@ class InvFA(Storable):
         """Set what depends on the weight: the encoder, and the distribution of z and traits."""
         self.invariance_weight_ = weight
         self.model_ = self._full_model.weighted(weight)
+        self.n_iter_ = self.model_.n_iter
         latent, _ = self.model_.encode(known.edges, known.motion)
         log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
         self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
@@ -318,6 +325,7 @@ class InvFA(Storable):
             n_components=check_count(self.n_components, "n_components", minimum=1),
             lengths=lengths,
             covariates=known.covariates,
+            tuning=self._tuning,
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
@@ -344,5 +352,6 @@ class InvFA(Storable):
         self.model_ = self._full_model.weighted(self.invariance_weight_)
         self.people_ = People.from_arrays(under("people.", state.arrays))
         self.confound_distribution_ = self.people_.confounds
+        self.n_iter_ = self.model_.n_iter
         active_units = int(state.values["active_units"])
         self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)

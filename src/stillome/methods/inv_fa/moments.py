@@ -1,28 +1,32 @@
-"""Mean and spread of log(1 + count) for negative binomial counts, from a table made once."""
+"""Mean and standard deviation of log(1 + count) for negative binomial counts, from a table.
+
+The table is computed once: a negative binomial is a gamma mixture of Poisson distributions, whose
+moments are exact sums for small rates and a Taylor series for large ones.
+"""
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+
+from stillome.arrays import AnyFloats, Floats
 
 _LOG_RATES = np.linspace(np.log(1e-3), np.log(1e7), 120)
 _LOG_DISPERSIONS = np.linspace(np.log(1e-3), np.log(50.0), 28)
 _N_GAMMA = 200  # equally likely values of the gamma that mixes Poisson counts
 _EXACT_BELOW = 60.0  # Poisson sums are exact below this rate, a Taylor series serves above
 
-Array = NDArray[np.floating[Any]]
-
 
 class LogMoments(NamedTuple):
     """E and sd of log(1 + count), each of the shape of the rates."""
 
-    mean: Array
-    sd: Array
+    mean: AnyFloats
+    sd: AnyFloats
 
 
-def log_moments(rates: Array, dispersions: Array) -> LogMoments:
+def log_moments(rates: AnyFloats, dispersions: AnyFloats) -> LogMoments:
     """Look up the moments of log(1 + A), A ~ NB(rate, dispersion), by bilinear interpolation.
 
     Parameters
@@ -53,7 +57,7 @@ def log_moments(rates: Array, dispersions: Array) -> LogMoments:
     return LogMoments(results[0], np.exp(results[1]))
 
 
-def _position(values: Array, grid: NDArray[np.float64]) -> tuple[NDArray[np.int32], Array]:
+def _position(values: AnyFloats, grid: Floats) -> tuple[NDArray[np.int32], AnyFloats]:
     place = (values - values.dtype.type(grid[0])) / values.dtype.type(grid[1] - grid[0])
     place = np.clip(place, 0, len(grid) - 1.001)
     cell = np.floor(place)
@@ -61,7 +65,7 @@ def _position(values: Array, grid: NDArray[np.float64]) -> tuple[NDArray[np.int3
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _table() -> tuple[Floats, Floats]:
     """Return the mean, and log sd, over the grid of rates and dispersions."""
     rates, size = np.exp(_LOG_RATES), np.exp(-_LOG_DISPERSIONS)
     levels = (np.arange(_N_GAMMA) + 0.5) / _N_GAMMA
@@ -73,7 +77,7 @@ def _table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return mean, 0.5 * np.log(variance)
 
 
-def _poisson_moments(rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _poisson_moments(rates: Floats) -> tuple[Floats, Floats]:
     """E and E of the square of log(1 + Poisson), interpolated from exact sums where small."""
     grid = np.concatenate([[0.0], np.geomspace(1e-6, _EXACT_BELOW, 400)])
     counts = np.arange(200)

@@ -1,6 +1,6 @@
-"""The fitted parts of `InvFA` as one thing: counts and motion in, person and laws out."""
+"""The fitted parts of `InvFA` in one model: counts and motion in, z and distributions out."""
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +8,14 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.counts.negative_binomial import nb_scores
-from stillome.methods.inv_fa.decoder import Decoder, fit_decoder
+from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
+from stillome.methods.inv_fa.decoder import Decoder
+from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import Encoder, encoder_input, fit_association, fit_encoder
 from stillome.methods.inv_fa.inference import ConfoundInference
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread, is_whole, weight_unit
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.effect import (
     MotionEffect,
@@ -24,7 +28,16 @@ from stillome.methods.stages.replay.calibration import Calibration, some_counts
 from stillome.methods.stages.replay.counterfactual import Law, ZeroShares, positions_in_step
 from stillome.methods.stages.replay.zeros import ZeroModel, fit_zero_model, no_zero_model
 
-_LEAST_SIZE = 0.1
+STAGES = (
+    "motion effect",
+    "baseline",
+    "pooling",
+    "variance components",
+    "pattern",
+    "decoder",
+    "dispersion",
+)
+_LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
 
 
 @dataclass(frozen=True)
@@ -37,12 +50,17 @@ class InvariantModel:
         Weights are multiplied by this before anything else; 1 for counts.
     whole : array of shape ()
         Whether it was fitted to whole-number counts.
+    edge_ranks : array of shape (E,)
+        Ties random draws to edges, whatever their order (see `canonical_order`).
     unknown_slopes : array of shape (P, K)
-        What of z goes with *inferred* motion, taken out when motion was not measured.
+        Slopes of z on *inferred* motion, used where motion was not measured.
+    n_iterations : array of shape (7,)
+        Iterations of each of `STAGES`; 0 for a stage that did not run.
     """
 
     unit: Floats
     whole: NDArray[np.bool_]
+    edge_ranks: NDArray[np.intp]
     basis: MotionBasis
     effect: MotionEffect
     encoder: Encoder
@@ -50,7 +68,8 @@ class InvariantModel:
     zeros: ZeroModel
     inference: ConfoundInference
     unknown_slopes: Floats
-    calibration: Calibration = field(default_factory=Calibration)
+    calibration: Calibration
+    n_iterations: NDArray[np.intp]
 
     @classmethod
     def fit(
@@ -62,43 +81,65 @@ class InvariantModel:
         n_components: int,
         lengths: Floats | None,
         covariates: Floats | None,
+        tuning: Tuning = TUNING,
     ) -> Self:
-        """Fit motion's effect first, then the person; see the parts for what each does."""
-        unit, whole = weight_unit(edges), is_whole(edges)
+        """Fit the effect of motion first, then the encoder, then the decoder.
+
+        The result does not depend on the order of subjects, nor, up to rounding errors, on the
+        order of confounds or regions.
+
+        Parameters
+        ----------
+        edges : array of shape (n, E)
+        confounds : array of shape (n, C)
+            Without missing values.
+        n_regions, n_components : int
+        lengths : array of shape (E,) in mm, or None
+        covariates : array of shape (n, Q), or None
+        tuning : Tuning
+        """
+        order = subject_order(edges, confounds)
+        edges, confounds = edges[order], confounds[order]
+        covariates = None if covariates is None else covariates[order]
+        iterations, whole = Iterations(tuning.stages), is_whole(edges)
+        unit = weight_unit(edges, tuning)
         counts = (edges * unit).astype(np.float32)
-        basis = MotionBasis.fit(confounds)
+        basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         motion = MotionFunctions.given(basis(confounds), covariates)
         design = EdgeDesign.from_edges(log_means(counts), lengths, n_regions)
-        effect = _fit_effect(counts, motion, design)
+        effect = _fit_effect(counts, motion, design, tuning, iterations)
         values = encoder_input(counts, effect, motion.values, whole=whole)
-        encoder = fit_encoder(values, motion, design, n_components)
-        latent = encoder.encode(values, motion.values)
-        shown = encoder.shown(latent, motion.values, motion.values)
-        decoder = fit_decoder(counts, effect, motion.values, shown, basis.confound_shares)
-        # Counts need neither: their own law says how they scatter and how often they are empty.
+        encoder = fit_encoder(values, motion, design, n_components, tuning, iterations)
+        z = encoder.encode(values, motion.values)
+        z = encoder.decoder_input(z, motion.values, motion.values)
+        shares = basis.confound_shares
+        decoder = fit_decoder(counts, effect, motion.values, z, shares, tuning, iterations)
         zeros = no_zero_model(counts, basis.n_functions)
         if not whole:
-            spread, grain = fit_spread(counts, decoder.log_rates(effect, motion.values, shown))
-            none = np.zeros(basis.n_functions)
-            decoder = replace(decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
-            zeros = fit_zero_model(counts, basis(confounds), design)
-        inference, left_out = ConfoundInference.fit(counts, confounds)
+            log_rates = decoder.log_rates(effect, motion.values, z)
+            decoder = _scattered_like(counts, log_rates, decoder, tuning)
+            zeros = fit_zero_model(counts, basis(confounds), design, tuning.stages, iterations)
+        inference, left_out = ConfoundInference.fit(counts, confounds, tuning)
         model = cls(
-            np.array(unit),
-            np.array(whole),
-            basis,
-            effect,
-            encoder,
-            decoder,
-            zeros,
-            inference,
-            np.zeros((basis.n_functions, n_components)),
+            unit=np.array(unit),
+            whole=np.array(whole),
+            edge_ranks=edge_ranks(edges),
+            basis=basis,
+            effect=effect,
+            encoder=encoder,
+            decoder=decoder,
+            zeros=zeros,
+            inference=inference,
+            unknown_slopes=np.zeros((basis.n_functions, n_components)),
+            calibration=Calibration.none(),
+            n_iterations=np.array([iterations.n_iter.get(stage, 0) for stage in STAGES]),
         )
-        kept = None if covariates is None else covariates[: len(left_out)]
-        model = replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
-        if whole:
-            model = replace(model, calibration=model._fit_calibration(counts, latent, confounds))
-        return model
+        return model._completed(counts, confounds, covariates, left_out, tuning)
+
+    @property
+    def n_iter(self) -> dict[str, int]:
+        """Iterations of every stage."""
+        return {stage: int(n) for stage, n in zip(STAGES, self.n_iterations, strict=True)}
 
     def encode(self, edges: NDArray[Any], confounds: Floats) -> tuple[Floats, Floats]:
         """Return z (n, K) and the confounds (n, C) with unknown values filled in."""
@@ -109,20 +150,20 @@ class InvariantModel:
         inferred, middle = self.inference.infer(counts).mean, self.inference.intercept
         filled = np.where(missing, inferred, confounds)
         latent = self._encode_known(counts, self.basis(filled))
-        # Only what was inferred speaks here: 0 for whoever has every confound.
+        # Only inferred values count here: 0 for subjects with every confound.
         inferred = np.where(missing, inferred, middle)
         latent -= (self.basis(inferred) - self.basis(middle[None])) @ self.unknown_slopes
         return latent, filled
 
     def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> Law:
-        """Return what these people would show at this motion, per edge.
+        """Return the distribution of these subjects' counts at this motion, per edge.
 
-        `scanned_at` is the motion at which z was read; without it, z is believed as on average.
+        `scanned_at` is the motion at which z was encoded; average motion without.
         """
         functions = self.basis(confounds)
         read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
-        shown = self.encoder.shown(latent, functions, read)
-        log_rates = self.decoder.log_rates(self.effect, functions, shown).astype(np.float64)
+        z = self.encoder.decoder_input(latent, functions, read)
+        log_rates = self.decoder.log_rates(self.effect, functions, z).astype(np.float64)
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
         if self.decoder.grain > 0:
             dispersions += self.decoder.grain * np.exp(-log_rates)
@@ -135,18 +176,19 @@ class InvariantModel:
         return ZeroShares(here, np.broadcast_to(there, here.shape))
 
     def log_ratio_sd(self, latent: Floats, confounds: Floats, reference: Floats) -> Floats:
-        """Return how unsure log rate(reference) − log rate(motion) is, (n, E)."""
-        difference = self.decoder.felt(self.basis(confounds) - self.basis(reference[None]), latent)
-        return np.sqrt(difference**2 @ self.effect.uncertainties**2)
+        """Return the posterior sd of log rate(reference) − log rate(motion), (n, E)."""
+        distance = self.basis(confounds) - self.basis(reference[None])
+        susceptible = self.decoder.susceptible(distance, latent)
+        return np.sqrt(susceptible**2 @ self.effect.uncertainties**2)
 
     def typical_log_ratio_sd(self, reference: Floats) -> Floats:
-        """Return the same for a person like most, root mean square over training motion, (1, E)."""
-        # Over them the functions have mean 0 and variance 1.
+        """Return the same as a root mean square over the training subjects, (1, E)."""
+        # Over them the functions of motion have mean 0 and variance 1.
         squares = 1 + self.basis(reference[None]) ** 2
         return np.sqrt(squares @ self.effect.uncertainties**2)
 
     def weighted(self, weight: float) -> Self:
-        """Return the model with this share of what remains of motion in z taken out."""
+        """Return the model that removes this share of the dependence of z on motion."""
         encoder = replace(
             self.encoder,
             drift=weight * self.encoder.drift,
@@ -161,10 +203,27 @@ class InvariantModel:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
 
+    def _completed(
+        self,
+        counts: NDArray[np.float32],
+        confounds: Floats,
+        covariates: Floats | None,
+        left_out: Floats,
+        tuning: Tuning,
+    ) -> Self:
+        """Return the model with the parts that need all the others."""
+        kept = None if covariates is None else covariates[: len(left_out)]
+        model = replace(self, unknown_slopes=self._fit_unknown(counts, left_out, kept))
+        if not self.whole:
+            return model
+        latent = model._encode_known(counts, model.basis(confounds))
+        calibration = model._fit_calibration(counts, latent, confounds, tuning)
+        return replace(model, calibration=calibration)
+
     def _fit_unknown(
         self, counts: NDArray[np.float32], left_out: Floats, covariates: Floats | None
     ) -> Floats:
-        """Find what of z goes with motion that was inferred, beyond chance."""
+        """Regress z on inferred motion; keep what exceeds chance."""
         functions = self.basis(left_out)
         size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
         latent = self._encode_known(counts[: len(left_out)], functions)
@@ -172,14 +231,17 @@ class InvariantModel:
         return fit_association(latent, inferred) / size[:, None]
 
     def _fit_calibration(
-        self, counts: NDArray[np.float32], latent: Floats, confounds: Floats
+        self, counts: NDArray[np.float32], latent: Floats, confounds: Floats, tuning: Tuning
     ) -> Calibration:
-        law, chosen = self.law(latent, confounds, confounds), some_counts(*counts.shape)
-        log_rates = law.log_rates.ravel()[chosen]
-        positions = positions_in_step(counts.reshape(1, -1)[:, chosen], [0])[0]
-        sizes = 1 / law.dispersions.ravel()[chosen]
-        scores = nb_scores(counts.ravel()[chosen], np.exp(log_rates), sizes, positions)
-        return Calibration.fit(scores, log_rates)
+        law = self.law(latent, confounds, confounds)
+        rows, ranks = some_counts(len(counts), counts.shape[1], tuning.stages)
+        chosen = rows, np.argsort(self.edge_ranks)[ranks]
+        log_rates = law.log_rates[chosen]
+        positions = positions_in_step(counts[chosen][None], [0])[0]
+        scores = nb_scores(
+            counts[chosen], np.exp(log_rates), 1 / law.dispersions[chosen], positions
+        )
+        return Calibration.fit(scores, log_rates, tuning.stages)
 
     def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
         single = functions.astype(np.float32)
@@ -188,9 +250,13 @@ class InvariantModel:
 
 
 def _fit_effect(
-    counts: NDArray[np.float32], motion: MotionFunctions, design: EdgeDesign
+    counts: NDArray[np.float32],
+    motion: MotionFunctions,
+    design: EdgeDesign,
+    tuning: Tuning,
+    iterations: Iterations,
 ) -> MotionEffect:
-    effect = fit_motion_effect(counts, motion.estimating, design)
+    effect = fit_motion_effect(counts, motion.estimating, design, tuning.stages, iterations)
     if motion.estimating is motion.values:
         return effect
     effect = replace(
@@ -199,42 +265,13 @@ def _fit_effect(
         uncertainties=effect.uncertainties / motion.spread[:, None],
         dispersion_slopes=effect.dispersion_slopes / motion.spread,
     )
-    return refit_baseline(counts, motion.values, effect)
+    return refit_baseline(counts, motion.values, effect, tuning.stages, iterations)
 
 
-def to_arrays(part: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Return the arrays of a dataclass of arrays and such dataclasses, by dotted names."""
-    arrays: dict[str, NDArray[Any]] = {}
-    for item in fields(part):
-        value = getattr(part, item.name)
-        if is_dataclass(value):
-            arrays |= to_arrays(value, f"{prefix}{item.name}.")
-        else:
-            arrays[prefix + item.name] = np.asarray(value)
-    return arrays
-
-
-def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
-    """Rebuild a model from what `to_arrays` gave."""
-    parts: dict[str, Any] = {
-        "basis": MotionBasis,
-        "effect": MotionEffect,
-        "encoder": Encoder,
-        "decoder": Decoder,
-        "zeros": ZeroModel,
-        "inference": ConfoundInference,
-        "calibration": Calibration,
-    }
-    built = {
-        # What an earlier version did not know yet keeps its default.
-        name: kind(
-            **{
-                item.name: arrays[f"{name}.{item.name}"]
-                for item in fields(kind)
-                if f"{name}.{item.name}" in arrays
-            }
-        )
-        for name, kind in parts.items()
-    }
-    unit, whole = (arrays[name].reshape(()) for name in ("unit", "whole"))
-    return InvariantModel(unit=unit, whole=whole, unknown_slopes=arrays["unknown_slopes"], **built)
+def _scattered_like(
+    weights: NDArray[np.float32], log_rates: NDArray[Any], decoder: Decoder, tuning: Tuning
+) -> Decoder:
+    """Replace the dispersions of counts by those of weights, which follow no known distribution."""
+    spread, grain = fit_spread(weights, log_rates, tuning)
+    none = np.zeros_like(decoder.dispersion_slopes)
+    return replace(decoder, dispersion=spread, grain=grain, dispersion_slopes=none)

@@ -1,32 +1,31 @@
-"""How spreads change with motion: of the encoder's input, of units of z, and along directions."""
+"""How variances change with motion: of the encoder's input, of units of z, and along directions.
 
-from typing import Any
+All estimates are regressions of log squares on the functions of motion (Harvey 1976), shrunk to 0
+where chance explains them.
+"""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stillome.arrays import Floats
-
-_LARGEST_WEIGHT = 3.0
-_SCALE_MARGIN = 1.5
-_LARGEST_LOG_SCALE = 3.0
-
-Array = NDArray[np.floating[Any]]
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
+from stillome.methods.stages.numeric_limits import LARGEST_LOG_SCALE
 
 
-def fit_common_scale(standard: Array, functions: Array) -> Floats:
-    """Find how the spread of all edges together changes with motion; 0 where chance explains it."""
+def fit_common_scale(standard: AnyFloats, functions: AnyFloats) -> Floats:
+    """Find how the log standard deviation of all edges together changes with motion, (P,)."""
     log_square = np.log((standard**2).mean(axis=1, dtype=np.float64) + 1e-12)
-    log_square -= log_square.mean()
-    slopes = functions.T.astype(np.float64) @ log_square / len(standard) / 2
-    chance = log_square.var() / (4 * len(standard))
-    return np.asarray(slopes * np.maximum(0, 1 - chance / np.maximum(slopes**2, 1e-12)))
+    slopes, variance = _log_sd_slopes(log_square[:, None], functions)
+    return beyond_chance(slopes[:, 0], variance[0])
 
 
-def fit_unit_scale(latent: Floats, functions: Array, share: Floats) -> Floats:
-    """Find how the spread of units changes with motion, as a line in the share of signal they hold.
+def fit_unit_scale(
+    latent: Floats, functions: AnyFloats, share: Floats, tuning: Tuning = TUNING
+) -> Floats:
+    """Find how the log standard deviation of units changes with motion, (P, K).
 
-    One unit's change is too small to be told from chance; the two numbers of the line are not.
+    The change is a line in the share of signal that a unit holds. The change of one unit is
+    within its sampling error; the two coefficients of the line are estimated from all units.
     """
     active = share > 0
     slopes = np.zeros((functions.shape[1], latent.shape[1]))
@@ -35,18 +34,20 @@ def fit_unit_scale(latent: Floats, functions: Array, share: Floats) -> Floats:
     own, chance = _spread_slopes(latent[:, active], functions)
     line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
     common = own @ line
-    size = (common**2).sum(axis=1, keepdims=True)
-    # Twice what chance gives these two numbers: better to miss a small change than to make one up.
-    common *= np.maximum(0, 1 - 4 * chance.mean() / np.maximum(size, 1e-12))
-    slopes[:, active] = common @ line.T
+    size = np.sqrt((common**2).sum(axis=1, keepdims=True))
+    kept = beyond_chance(size, chance.mean(), tuning.unit_margin) / np.maximum(size, 1e-12)
+    slopes[:, active] = (kept * common) @ line.T
     return slopes
 
 
-def fit_stretched(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
-    """Find directions along which the spread of z changes with motion, and by how much.
+def fit_stretched(
+    latent: Floats, functions: AnyFloats, tuning: Tuning = TUNING
+) -> tuple[Floats, Floats]:
+    """Find directions (K, J) along which the variance of z changes with motion, and slopes (P, J).
 
-    The covariance of unit-variance units, weighted by a function of motion, has eigenvalues
-    within ±2√(K/n) when nothing changes; what lies outside is a change.
+    The covariance of units of unit variance, weighted by a function of motion, has eigenvalues
+    within ±2√(K/n) when nothing changes (Marchenko and Pastur 1967); directions with eigenvalues
+    outside are returned.
     """
     n, n_units = latent.shape
     spread = latent.std(axis=0)
@@ -57,28 +58,29 @@ def fit_stretched(latent: Floats, functions: Array) -> tuple[Floats, Floats]:
     chance = 2 * np.sqrt(active.sum() / n)
     found = np.zeros((int(active.sum()), 0))
     for function in functions.T.astype(np.float64):
-        # Skewed motion lets a few subjects speak for all; bounded weights do not.
-        weights = np.clip(function, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
+        # Motion is skewed: without a bound, a few subjects would decide.
+        weights = np.clip(function, -tuning.largest_weight, tuning.largest_weight)
         weights = (weights - weights.mean()) / weights.std()
         values, vectors = np.linalg.eigh((units.T * weights) @ units / n)
-        found = np.hstack([found, vectors[:, np.abs(values) > _SCALE_MARGIN * chance]])
+        found = np.hstack([found, vectors[:, np.abs(values) > tuning.scale_margin * chance]])
     basis = np.linalg.qr(found)[0]
-    along = units @ basis
-    slopes, variances = _spread_slopes(along, functions)
-    slopes *= np.maximum(0, 1 - variances / np.maximum(slopes**2, 1e-12))
+    slopes, variances = _spread_slopes(units @ basis, functions)
     directions = np.zeros((n_units, basis.shape[1]))
     directions[active] = basis / spread[active][:, None]
-    return directions, slopes
+    return directions, beyond_chance(slopes, variances)
 
 
-def bounded_exp(log_scale: Array) -> Floats:
-    """Return a change of spread; motion far outside the data must not make it endless."""
-    return np.asarray(np.exp(np.clip(log_scale, -_LARGEST_LOG_SCALE, _LARGEST_LOG_SCALE)))
+def bounded_exp(log_scale: AnyFloats) -> Floats:
+    """Return the exponential, bounded for motion far outside the data."""
+    return np.asarray(np.exp(np.clip(log_scale, -LARGEST_LOG_SCALE, LARGEST_LOG_SCALE)))
 
 
-def _spread_slopes(table: Floats, functions: Array) -> tuple[Floats, Floats]:
-    """Regress the log spread of every column (n, K) on motion; slopes (P, K), variances (K,)."""
-    log_square = np.log(table**2 + 1e-3 * table.var(axis=0))
-    log_square -= log_square.mean(axis=0)
-    slopes = functions.T.astype(np.float64) @ log_square / len(table) / 2
-    return slopes, log_square.var(axis=0) / (4 * len(table))
+def _spread_slopes(table: Floats, functions: AnyFloats) -> tuple[Floats, Floats]:
+    """Regress the log standard deviation of columns (n, K); slopes (P, K), variances (K,)."""
+    # A thousandth of the variance keeps the logarithm of a value near 0 finite.
+    return _log_sd_slopes(np.log(table**2 + 1e-3 * table.var(axis=0)), functions)
+
+
+def _log_sd_slopes(log_square: Floats, functions: AnyFloats) -> tuple[Floats, Floats]:
+    n, centred = len(log_square), log_square - log_square.mean(axis=0)
+    return functions.T.astype(np.float64) @ centred / n / 2, centred.var(axis=0) / (4 * n)

@@ -1,28 +1,27 @@
-"""Whom motion hits harder: the effect of motion, m(c), times 1 + z · susceptibility.
+"""Susceptibility: individual differences in the strength of the motion effect.
 
-Asked along the effect of motion only, this is one number per unit of z and confound, and all edges
-of all people answer it together.
+The effect of motion on a subject is m(c) · (1 + z · s), with a susceptibility s per unit of z and
+confound. Since it acts along the estimated effect only, all edges of all subjects estimate these
+few numbers together, by weighted least squares on relative residuals.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
-_STEP_LENGTH = 0.9
-_LARGEST = 1.0  # nobody is hit less than not at all, or more than twice as hard
-_MOST_SPREAD = 0.5  # standard deviation over people
-_LEAST_LEFT = 0.05  # share of one rate in the other for an edge to be heard
 _RIDGE = 1e-4
 _TINY = 1e-9
 
-Array = NDArray[np.floating[Any]]
 
+def susceptible_functions(
+    functions: AnyFloats, latent: AnyFloats, susceptibility: Floats, shares: Floats
+) -> AnyFloats:
+    """Return functions of motion (n, P), each confound's part multiplied by 1 + z · s.
 
-def as_felt(functions: Array, latent: Array, susceptibility: Floats, shares: Floats) -> Array:
-    """Return functions of motion (n, P), larger for those whom motion hits harder.
+    By definition of the model the factor lies between 0 (no effect) and 2 (twice the average).
 
     Parameters
     ----------
@@ -32,85 +31,114 @@ def as_felt(functions: Array, latent: Array, susceptibility: Floats, shares: Flo
     shares : array of shape (C, P, P)
         From `MotionBasis.confound_shares`.
     """
-    felt = functions.astype(np.float64)
+    changed = functions.astype(np.float64)
     for own, share in zip(susceptibility, shares, strict=True):
-        harder = np.clip(latent @ own, -_LARGEST, _LARGEST)
-        felt += harder[:, None] * (functions @ share)
-    return felt.astype(functions.dtype)
+        factor = np.clip(latent @ own, -1, 1)
+        changed += factor[:, None] * (functions @ share)
+    return changed.astype(functions.dtype)
 
 
 class RelativeResidual(NamedTuple):
-    """Counts relative to what is expected of them, weighed as if everybody had moved the same.
+    """Counts relative to their expectation, with weights that do not depend on motion.
 
-    A likelihood weighs edges by their rates, and so by motion. Where z does not describe people
-    exactly (it never does), that alone would make the restless look hit differently.
+    The likelihood weights counts by their rates, and so by motion. Where z does not describe
+    subjects exactly, that alone would make the motion effect seem to differ between subjects.
 
     Attributes
     ----------
     values, weights : arrays of shape (n, E)
     """
 
-    values: Array
-    weights: Array
+    values: AnyFloats
+    weights: AnyFloats
 
     @classmethod
-    def of(cls, counts: Array, rates: Array, usual: Array, dispersion: Array) -> Self:
-        """Compare counts with rates (n, E); `usual` are the same people's at average motion."""
-        # Where motion leaves next to nothing, a single fibre would speak for the person; and where
-        # average motion does, those who kept still would.
-        heard = (rates > _LEAST_LEFT * usual) & (usual > _LEAST_LEFT * rates)
-        weights = np.where(heard, usual / (1 + usual * dispersion), 0)
+    def of(
+        cls,
+        counts: AnyFloats,
+        rates: AnyFloats,
+        usual: AnyFloats,
+        dispersion: AnyFloats,
+        tuning: Tuning = TUNING,
+    ) -> Self:
+        """Compare counts with rates (n, E); `usual` are the same subjects' at average motion."""
+        # Where motion removes nearly all fibres, the relative residual of one fibre is huge.
+        least = tuning.least_ratio
+        used = (rates > least * usual) & (usual > least * rates)
+        weights = np.where(used, usual / (1 + usual * dispersion), 0)
         return cls((counts / rates - 1) * weights, weights)
 
-    def along(self, functions: Array, slopes: Floats) -> "AlongEffect":
-        """Project on the effect `slopes` (P, E) of one confound's part of the functions (n, P)."""
+    def along(self, parts: list[AnyFloats], slopes: Floats) -> "AlongEffects":
+        """Project on the effect of each confound.
+
+        Parameters
+        ----------
+        parts : list of arrays of shape (n, P)
+            Each confound's part of the functions of motion.
+        slopes : array of shape (P, E)
+            The effect of motion.
+        """
         single = slopes.astype(self.values.dtype)
-        gradient = (functions * (self.values @ single.T)).sum(axis=1, dtype=np.float64)
+        residual = self.values @ single.T
         pairs = (single[:, None] * single).reshape(-1, single.shape[1])
-        squares = (functions[:, :, None] * functions[:, None]).reshape(len(functions), -1)
-        information = (squares * (self.weights @ pairs.T)).sum(axis=1, dtype=np.float64)
-        return AlongEffect(gradient, np.maximum(information, _TINY))
+        products = (self.weights @ pairs.T).reshape(len(residual), *[len(single)] * 2)
+        functions = np.stack(parts)
+        gradient = (functions * residual).sum(axis=2, dtype=np.float64)
+        half = np.einsum("cnp,npq->cnq", functions, products)
+        information = np.einsum("cnq,dnq->cdn", half, functions, dtype=np.float64)
+        return AlongEffects(gradient, information)
 
 
-class AlongEffect(NamedTuple):
-    """How far people are from what is expected of them, along the effect of one confound.
+class AlongEffects(NamedTuple):
+    """Gradient and information of every subject in its factors of the confounds' effects.
 
     Attributes
     ----------
-    gradient, information : arrays of shape (n,)
-        In the factor by which motion hits a person harder.
+    gradient : array of shape (C, n)
+    information : array of shape (C, C, n)
     """
 
     gradient: Floats
     information: Floats
 
-    def improved(self, susceptibility: Floats, latent: Floats, *, last: bool) -> Floats:
-        """Return susceptibilities (K,) after a Newton step.
+    def step(self, latent: Floats) -> Floats:
+        """Return the Newton step (C, K) of the susceptibility."""
+        information = self.information_of(latent)
+        size = self.gradient.shape[0] * latent.shape[1]
+        matrix = information.transpose(0, 2, 1, 3).reshape(size, size)
+        # Empty units have no information, and stay 0.
+        ridge = _RIDGE * max(float(np.trace(matrix)), _TINY) * np.eye(size)
+        gradient = (self.gradient @ latent).ravel()
+        step = np.linalg.solve(matrix + ridge, gradient)
+        return np.asarray(step, np.float64).reshape(-1, latent.shape[1])
 
-        Parameters
-        ----------
-        susceptibility : array of shape (K,)
-        latent : array of shape (n, K)
-        last : bool
-            Whether to keep only as much of them as one half of the people confirms of the other's.
+    def information_of(self, latent: Floats) -> Floats:
+        """Return the information (C, C, K, K) about the susceptibility."""
+        return np.stack(
+            [np.stack([(latent.T * pair) @ latent for pair in row]) for row in self.information]
+        )
+
+    def in_standard_errors(self, change: Floats, latent: Floats) -> float:
+        """Return the size of a change of the susceptibility (C, K)."""
+        n_active = max(int(latent.any(axis=0).sum()), 1) * len(change)
+        square = np.einsum("ck,cdkl,dl->", change, self.information_of(latent), change)
+        return float(np.sqrt(max(square, 0.0) / n_active))
+
+    def confirmed(self, susceptibility: Floats, latent: Floats) -> Floats:
+        """Return the share of the susceptibility (C, K) that two halves of the subjects agree on.
+
+        Halves are the even and the odd rows: subjects must be in an order without meaning.
         """
-        found = susceptibility + (1.0 if last else _STEP_LENGTH) * self._step(latent)
-        if (latent @ found).std() > _MOST_SPREAD:
-            # Where many would be hit by less than nothing, it is something else that differs.
-            return np.zeros_like(found)
-        if not last:
-            return np.asarray(found)
-        # Whole steps: shorter ones would leave in both halves what everybody said before.
+        found = susceptibility + self.step(latent)
         one, other = (
-            susceptibility + AlongEffect(*(part[start::2] for part in self))._step(latent[start::2])
+            susceptibility
+            + AlongEffects(*(part[..., start::2] for part in self)).step(latent[start::2])
             for start in (0, 1)
         )
-        information = (latent.T * self.information) @ latent
-        size = max(float(found @ information @ found), _TINY)
-        return np.asarray(found * np.clip(one @ information @ other / size, 0, 1))
-
-    def _step(self, latent: Floats) -> Floats:
-        information = (latent.T * self.information) @ latent
-        # Units that carry nothing have no information, and stay 0.
-        ridge = _RIDGE * max(float(np.trace(information)), _TINY) * np.eye(len(information))
-        return np.asarray(np.linalg.solve(information + ridge, latent.T @ self.gradient))
+        confirmed = np.zeros_like(found)
+        for confound, row in enumerate(self.information_of(latent)):
+            own = row[confound]
+            size = max(float(found[confound] @ own @ found[confound]), _TINY)
+            agreement = float(one[confound] @ own @ other[confound]) / size
+            confirmed[confound] = found[confound] * np.clip(agreement, 0, 1)
+        return confirmed

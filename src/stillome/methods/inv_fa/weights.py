@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
-_LARGEST_MEDIAN = 1000.0
-_SELDOM_EMPTY = 0.1
 _SPREAD_RANGE = (1e-6, 50.0)
+_LARGEST_LOG_VARIANCE = 3.0
 
 
 def is_whole(edges: NDArray[Any]) -> bool:
@@ -17,16 +17,17 @@ def is_whole(edges: NDArray[Any]) -> bool:
     return edges.dtype.kind in "iu" or bool((edges == np.floor(edges)).all())
 
 
-def weight_unit(edges: NDArray[Any]) -> float:
+def weight_unit(edges: NDArray[Any], tuning: Tuning = TUNING) -> float:
     """Return the factor that makes weights vary like counts; 1 for whole numbers.
 
-    A sum of streamline weights has variance κ · mean + φ · mean²; divided by κ it has the negative
-    binomial's. Variance over mean is a line in the mean, and κ where it meets 0: it is drawn
-    through the weak and the middling edges.
+    A sum of streamline weights has variance κ · mean + φ · mean² (compound Poisson); divided by κ
+    it has the variance of the negative binomial. Variance / mean is a line in the mean with
+    intercept κ. The line goes through the medians of the weakest and the middle third of edges.
 
     Parameters
     ----------
     edges : array of shape (n, E)
+    tuning : Tuning
     """
     positive = edges[edges > 0]
     if is_whole(edges) or not positive.size:
@@ -41,22 +42,27 @@ def weight_unit(edges: NDArray[Any]) -> float:
     )
     slope = max(at_middling - at_weak, 0.0) / max(middling - weak, 1e-12)
     median = float(np.median(positive))
-    return float(1 / np.clip(at_weak - slope * weak, median / _LARGEST_MEDIAN, median))
+    return float(1 / np.clip(at_weak - slope * weak, median / tuning.largest_unit, median))
 
 
-def fit_spread(weights: NDArray[Any], log_rates: NDArray[Any]) -> tuple[Floats, Floats]:
+def fit_spread(
+    weights: NDArray[Any], log_rates: NDArray[Any], tuning: Tuning = TUNING
+) -> tuple[Floats, Floats]:
     """Estimate how weights scatter around their rates: variance / rate² = spread + grain / rate.
+
+    Least squares of squared log residuals on 1 / rate, within edges.
 
     Parameters
     ----------
     weights, log_rates : arrays of shape (n, E)
+    tuning : Tuning
 
     Returns
     -------
     spread : array of shape (E,)
     grain : array of shape ()
-        0 where the scatter on the log scale is the same for weak and strong rates. Where single
-        streamlines matter it is not, and motion, which makes rates weak, makes them scatter.
+        0 where the variance on the log scale is the same for small and large rates. It is not
+        where single streamlines matter; then motion, which lowers rates, adds variance.
     """
     present = weights > 0
     n_present = np.maximum(present.sum(axis=0), 1)
@@ -66,9 +72,9 @@ def fit_spread(weights: NDArray[Any], log_rates: NDArray[Any]) -> tuple[Floats, 
     square = residual**2
     spread = square.sum(axis=0) / n_present
     weakness = np.exp(-log_rates.astype(np.float64))
-    usual = present.mean(axis=0) > 1 - _SELDOM_EMPTY
+    usual = present.mean(axis=0) > 1 - tuning.seldom_empty
     varying = weakness[:, usual] - weakness[:, usual].mean(axis=0)
     slope = (varying * square[:, usual]).sum() / max(float((varying**2).sum()), 1e-12)
     grain = max(float(slope), 0.0)
-    own = np.expm1(np.minimum(spread, 3.0)) - grain * weakness.mean(axis=0)
+    own = np.expm1(np.minimum(spread, _LARGEST_LOG_VARIANCE)) - grain * weakness.mean(axis=0)
     return np.clip(own, *_SPREAD_RANGE), np.array(grain)

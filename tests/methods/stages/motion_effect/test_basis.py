@@ -53,13 +53,6 @@ def test_the_part_of_each_confound_does_not_hang_on_their_order():
     assert np.ptp(parts[0][site[:, 0] == 0]) < 1e-6 < np.ptp(parts[0])
 
 
-def test_models_of_earlier_versions_bend_where_they_did():
-    basis = MotionBasis.fit(skewed(columns=2))
-    earlier = MotionBasis(basis.knots, basis.scales, basis.means, basis.rotation)
-    assert_allclose(earlier(skewed(columns=2)), basis(skewed(columns=2)))
-    assert_allclose(earlier.confound_shares, basis.confound_shares)
-
-
 def test_more_bends_than_subjects():
     confounds = skewed(10, columns=4)
     functions = MotionBasis.fit(confounds)(confounds)
@@ -99,13 +92,6 @@ def test_levels_have_an_effect_of_their_own_each():
 def test_a_level_of_few_subjects_is_no_bend():
     levels = np.repeat([0.0, 0.5, 1.0], [50, 3, 50])[:, None]
     assert MotionBasis.fit(levels).n_functions == 1
-
-
-def test_bases_of_earlier_versions_have_no_hinges():
-    values = np.random.default_rng(0).gamma(2.0, 0.2, (80, 1))
-    basis = MotionBasis.fit(values)
-    earlier = MotionBasis(basis.knots, basis.scales, basis.means, basis.rotation)
-    assert_allclose(earlier(values), basis(values))
 
 
 def test_a_confound_that_is_there_twice_counts_once():

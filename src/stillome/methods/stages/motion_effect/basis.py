@@ -1,63 +1,86 @@
-"""Functions of motion: natural cubic splines, orthonormal over the training subjects."""
+"""Functions of motion: natural cubic splines, orthonormal over the training subjects.
 
-from dataclasses import dataclass, field
+Reference: Hastie, Tibshirani and Friedman (2009), The Elements of Statistical Learning, 5.2.1.
+"""
+
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
-_N_KNOTS = 4
-_TRIMMED = 0.02  # share of subjects outside the outermost knots, where splines go straight on
-_MIN_DISTINCT = 10  # fewer distinct values (levels, sites) get a line that bends at each of them
-_MIN_AT_LEVEL = 10  # subjects a level must have for the line to bend there
-_NEGLIGIBLE = 1e-3  # a spline column that adds less than this to the others is left out
+_COLLINEAR = 1e-3  # a column with less variance of its own than the square of this is left out
 
 
 @dataclass(frozen=True)
 class MotionBasis:
-    """Turns confounds (n, C) into basis functions (n, P), each of mean 0 and variance 1.
+    """Turns confounds (n, C) into basis functions h(c) (n, P), each of mean 0 and variance 1.
 
     The first function of each confound is that confound itself; the others bend. Beyond the
     outermost knots all are straight lines, so that a reference outside the data is reached by
-    the gentlest extrapolation there is.
+    linear extrapolation.
 
     Attributes
     ----------
-    knots : array of shape (C, 4)
+    knots : array of shape (C, n_knots)
         NaN for a confound without cubic bends.
     scales : array of shape (C,)
+        Standard deviations of the confounds.
     means : array of shape (Q,)
     rotation : array of shape (Q, P)
+        From centred raw functions to orthonormal ones.
     hinges : array of shape (C, H)
-        Where the line of a confound of few values bends, and last the largest value; NaN else.
+        Where the line of a confound with few values bends, and last its largest value; else NaN.
+    order : array of shape (C,)
+        The order in which confounds are made orthogonal, a property of the data: each function
+        is without what earlier ones explain of it.
     """
 
     knots: Floats
     scales: Floats
     means: Floats
     rotation: Floats
-    hinges: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    hinges: Floats
+    order: NDArray[np.intp]
 
     @classmethod
-    def fit(cls, confounds: Floats) -> Self:
-        """Place the knots and make the functions orthonormal over these subjects."""
+    def fit(
+        cls,
+        confounds: Floats,
+        order: NDArray[np.intp] | None = None,
+        tuning: StageTuning = STAGE_TUNING,
+    ) -> Self:
+        """Place the knots and make the functions orthonormal over these subjects.
+
+        Parameters
+        ----------
+        confounds : array of shape (n, C)
+        order : array of shape (C,), optional
+            As they stand without.
+        tuning : StageTuning
+        """
+        if order is None:
+            order = np.arange(confounds.shape[1])
         scales = confounds.std(axis=0)
-        knots = np.stack([_place_knots(column) for column in (confounds / scales).T])
-        hinges = np.stack([_place_hinges(column) for column in (confounds / scales).T])
-        raw = _raw_functions(confounds / scales, knots, [*hinges])
+        columns = (confounds / scales).T
+        knots = np.stack([_place_knots(column, tuning) for column in columns])
+        hinges = np.stack([_place_hinges(column, tuning) for column in columns])
+        raw = _raw_functions(columns[order], knots[order], hinges[order])
         means = raw.mean(axis=0)
         triangular = np.linalg.qr(raw - means, mode="r") / np.sqrt(len(raw))
-        kept = np.flatnonzero(np.abs(np.diag(triangular)) > _NEGLIGIBLE)
+        kept = np.flatnonzero(np.abs(np.diag(triangular)) > _COLLINEAR)
         triangular = triangular[np.ix_(kept, kept)]
         rotation = np.zeros((raw.shape[1], len(kept)))
         rotation[kept] = np.linalg.inv(triangular) * np.sign(np.diag(triangular))
-        return cls(knots, scales, means, rotation, hinges)
+        return cls(knots, scales, means, rotation, hinges, order)
 
     def __call__(self, confounds: Floats) -> Floats:
         """Evaluate the functions."""
-        raw = _raw_functions(confounds / self.scales, self.knots, self._bends)
+        columns = (confounds / self.scales).T[self.order]
+        raw = _raw_functions(columns, self.knots[self.order], self.hinges[self.order])
         return np.asarray((raw - self.means) @ self.rotation)
 
     @property
@@ -67,22 +90,18 @@ class MotionBasis:
 
     @property
     def confound_shares(self) -> Floats:
-        """Split the functions by confound; ``functions @ shares[c]`` is the part that c makes.
+        """Split the functions by confound; ``functions @ shares[c]`` is the part of confound c.
 
-        Functions of a later confound are without what earlier ones explain of it; the split is of
-        the confounds' own columns, and so does not depend on their order. Shape (C, P, P).
+        The split is by the raw columns of each confound, and so does not depend on the order in
+        which they were made orthogonal. Shape (C, P, P).
         """
-        n_columns = [_n_columns(*places) for places in zip(self.knots, self._bends, strict=True)]
+        places = zip(self.knots[self.order], self.hinges[self.order], strict=True)
+        n_columns = [_n_columns(*place) for place in places]
         kept = self.rotation.any(axis=1)
-        confound_of = np.repeat(np.arange(len(n_columns)), n_columns)[kept]
+        confound_of = np.repeat(self.order, n_columns)[kept]
         made, unmade = self.rotation[kept], np.linalg.inv(self.rotation[kept])
         parts = [confound_of == confound for confound in range(len(n_columns))]
         return np.stack([unmade[:, part] @ made[part] for part in parts])
-
-    @property
-    def _bends(self) -> list[Floats]:
-        """Hinges of every confound; models of earlier versions have none."""
-        return [*self.hinges] or [np.full(1, np.nan)] * len(self.knots)
 
 
 class MotionFunctions(NamedTuple):
@@ -92,10 +111,10 @@ class MotionFunctions(NamedTuple):
     ----------
     values : array of shape (n, P)
     estimating : array of shape (n, P)
-        The same without what covariates to keep explain, at unit variance: a regression on these
-        gives the effect of motion at equal age, sex or diagnosis.
+        Residuals of the functions given the covariates to keep, at unit variance: a regression
+        on these gives the effect of motion at equal age, sex or diagnosis.
     spread : array of shape (P,)
-        By which slopes on `estimating` are divided to become slopes on `values`.
+        Slopes on `estimating` are divided by this to become slopes on `values`.
     covariates : array of shape (n, Q), or None
         What is to be kept.
     """
@@ -117,10 +136,10 @@ class MotionFunctions(NamedTuple):
         return cls(values, (own / spread).astype(np.float32), spread, covariates)
 
     def apart_from(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return a table (n, K) without what goes with motion at equal covariates, in this sample.
+        """Return the residuals of a table (n, K) given motion at equal covariates.
 
-        Directions in which people differ are looked for here: a factor that leans on motion,
-        however little, would pass what is left of its effect for a difference of brains.
+        Factors are estimated from these. A factor that correlates with motion in this sample
+        would take what is left of the motion effect for a difference between subjects.
         """
         directions = np.linalg.qr(self.estimating.astype(table.dtype))[0]
         return np.asarray(table - directions @ (directions.T @ table))
@@ -128,9 +147,9 @@ class MotionFunctions(NamedTuple):
     def scatter(self, table: NDArray[Any], *, around_motion: bool) -> NDArray[Any]:
         """Return a table (n, K) without what the covariates explain of its means at equal motion.
 
-        How people scatter must not be read off what is kept: where the old move more, age alone
-        makes the squares of z go with motion. With `around_motion`, without what motion explains
-        either; where the restless have no fibres left, that leaves them no scatter at all.
+        Variances are estimated from these. Where older subjects move more, age alone makes the
+        squares of z depend on motion. With `around_motion`, without what motion explains either;
+        where motion leaves no fibres, that leaves those subjects no variance at all.
         """
         if self.covariates is None and not around_motion:
             return table
@@ -142,22 +161,24 @@ class MotionFunctions(NamedTuple):
         return np.asarray(table - design[:, :used] @ slopes[:used])
 
 
-def _place_knots(values: Floats) -> Floats:
-    if len(np.unique(values)) < _MIN_DISTINCT:
-        return np.full(_N_KNOTS, np.nan)
-    quantiles = np.quantile(values, np.linspace(_TRIMMED, 1 - _TRIMMED, _N_KNOTS))
+def _place_knots(values: Floats, tuning: StageTuning) -> Floats:
+    none = np.full(tuning.n_knots, np.nan)
+    if len(np.unique(values)) < tuning.few_levels:
+        return none
+    shares = np.linspace(tuning.trimmed, 1 - tuning.trimmed, tuning.n_knots)
+    quantiles = np.quantile(values, shares)
     # Halfway between equal shares of subjects and equal steps of motion: motion is skewed, and
-    # quantiles alone would spend every knot on people who hardly moved.
-    knots = (quantiles + np.linspace(quantiles[0], quantiles[-1], _N_KNOTS)) / 2
-    return knots if (np.diff(knots) > 1e-6).all() else np.full(_N_KNOTS, np.nan)
+    # quantiles alone would put every knot among subjects who hardly moved.
+    knots = (quantiles + np.linspace(quantiles[0], quantiles[-1], tuning.n_knots)) / 2
+    return knots if (np.diff(knots) > 1e-6).all() else none
 
 
-def _place_hinges(values: Floats) -> Floats:
+def _place_hinges(values: Floats, tuning: StageTuning) -> Floats:
     """Return the inner levels of a confound that has few, and its largest."""
-    hinges = np.full(_MIN_DISTINCT, np.nan)
+    hinges = np.full(tuning.few_levels, np.nan)
     levels, sizes = np.unique(values, return_counts=True)
-    if len(levels) < _MIN_DISTINCT:
-        inner = levels[1:-1][sizes[1:-1] >= _MIN_AT_LEVEL]
+    if len(levels) < tuning.few_levels:
+        inner = levels[1:-1][sizes[1:-1] >= tuning.level_subjects]
         hinges[: len(inner)], hinges[-1] = inner, levels[-1]
     return hinges
 
@@ -168,12 +189,13 @@ def _n_columns(knots: Floats, hinges: Floats) -> int:
     return 1 + int((~np.isnan(hinges[:-1])).sum()) + n_bends
 
 
-def _raw_functions(values: Floats, knots: Floats, hinges: list[Floats]) -> Floats:
-    columns = []
-    for column, places, levels in zip(values.T, knots, hinges, strict=True):
-        columns.append(column)
+def _raw_functions(columns: Floats, knots: Floats, hinges: Floats) -> Floats:
+    """Return the raw functions (n, Q) of standardised confounds (C, n)."""
+    functions = []
+    for column, places, levels in zip(columns, knots, hinges, strict=True):
+        functions.append(column)
         for level in levels[:-1][~np.isnan(levels[:-1])]:
-            columns.append(np.maximum(column - level, 0) / (levels[-1] - level))
+            functions.append(np.maximum(column - level, 0) / (levels[-1] - level))
         if np.isnan(places).any():
             continue
         last = np.maximum(column - places[-1], 0) ** 3
@@ -181,5 +203,5 @@ def _raw_functions(values: Floats, knots: Floats, hinges: list[Floats]) -> Float
             (np.maximum(column - place, 0) ** 3 - last) / (places[-1] - place)
             for place in places[:-1]
         ]
-        columns += [bend - bends[-1] for bend in bends[:-1]]
-    return np.column_stack(columns)
+        functions += [bend - bends[-1] for bend in bends[:-1]]
+    return np.column_stack(functions)

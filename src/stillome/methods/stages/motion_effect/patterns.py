@@ -1,8 +1,8 @@
-"""Patterns over pairs of regions: what of a noisy value per edge is of low rank.
+"""Low-rank patterns over pairs of regions in noisy values per edge.
 
-Motion hurts long tracts, tracts through the crown, tracts of the front with the back. None of that
-is a sum over the two regions of an edge, but each is a product or a few: a matrix V × V of low
-rank, which 2,278 noisy values tell far better than any one of them.
+Motion may act on long tracts, or on tracts between frontal and posterior regions. Such an effect
+is no sum over the two regions of an edge, but a V × V matrix of low rank. All edges together
+estimate it far better than one edge estimates its own effect.
 """
 
 from typing import Any
@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
-
-_ROUNDS = 8
-_MARGIN = 1.1  # above what noise alone shows; heavy tails reach a little further than theory
-_TRUSTED = 0.9  # edges above this quantile of precision count in full
+from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 
-def low_rank_pattern(values: Floats, variances: Floats, n_regions: int) -> Floats:
+def low_rank_pattern(
+    values: Floats,
+    variances: Floats,
+    n_regions: int,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+) -> Floats:
     """Return the low-rank part of values per edge, shape (E,); 0 where noise explains them all.
 
     Eigenvalues of a symmetric V × V matrix of noise with standard deviation σ stay within
-    ±2σ√V; one of size y σ√V is shrunk to √(y² − 4) σ√V, which is nearest to the truth on average.
-    Edges are not equally sure: each is given as far as it is precise, the rest filled in from the
-    pattern of the round before, and so is the diagonal.
+    ±2σ√V. One of size y σ√V is shrunk to √(y² − 4) σ√V, which minimises the squared error
+    (Gavish and Donoho 2017). Edges are not equally precise: each enters in proportion to its
+    precision, and the rest of it, like the diagonal, is imputed from the pattern of the iteration
+    before (Mazumder, Hastie and Tibshirani 2010).
 
     Parameters
     ----------
@@ -33,6 +38,8 @@ def low_rank_pattern(values: Floats, variances: Floats, n_regions: int) -> Float
         Of the noise in them.
     n_regions : int
         V.
+    tuning : StageTuning
+    iterations : Iterations, optional
 
     Examples
     --------
@@ -45,20 +52,25 @@ def low_rank_pattern(values: Floats, variances: Floats, n_regions: int) -> Float
     >>> bool(np.mean((found - truth) ** 2) < 0.1)
     True
     """
+    iterations = iterations or Iterations(tuning)
     rows, columns = edge_indices(n_regions)
     precision = 1 / variances
-    given = np.minimum(precision / np.quantile(precision, _TRUSTED), 1)
+    given = np.minimum(precision / np.quantile(precision, tuning.trusted_quantile), 1)
     unit = float(np.sqrt((given**2 * variances).mean() * n_regions))
     table = np.zeros((n_regions, n_regions))
-    for _ in range(_ROUNDS):
-        filled = given * values + (1 - given) * table[rows, columns]
-        table[rows, columns] = table[columns, rows] = filled
-        eigenvalues, vectors = np.linalg.eigh(table)
-        kept = _shrunk(eigenvalues / unit) * unit
-        table = (vectors * kept) @ vectors.T
+    for _ in iterations.of("pattern"):
+        filled = table.copy()
+        filled[rows, columns] = given * values + (1 - given) * table[rows, columns]
+        filled[columns, rows] = filled[rows, columns]
+        eigenvalues, vectors = np.linalg.eigh(filled)
+        kept = _shrunk(eigenvalues / unit, tuning.pattern_margin) * unit
+        before, table = table, (vectors * kept) @ vectors.T
+        # σ√V is the size of one eigenvalue of noise: √V times the error of each entry.
+        if iterations.converged(float(np.linalg.norm(table - before)) / unit):
+            break
     return np.asarray(table[rows, columns])
 
 
-def _shrunk(sizes: NDArray[Any]) -> NDArray[Any]:
-    signal = np.abs(sizes) > 2 * _MARGIN
+def _shrunk(sizes: NDArray[Any], margin: float) -> NDArray[Any]:
+    signal = np.abs(sizes) > 2 * margin
     return np.where(signal, np.sign(sizes) * np.sqrt(np.maximum(sizes**2 - 4, 0)), 0)

@@ -1,12 +1,18 @@
-"""What 2,278 edges learn from each other about the effect of motion.
+"""Pooling over edges: every edge's motion effect is shrunk towards what edges share.
 
-The estimated effect of one edge is the sum of what it shares with others (intercept, strength and
-length of the edge, its two regions, a pattern over pairs of regions), a deviation of its own,
-sampling noise, and one thing more: in any finite sample some brains happen to move more, so that
-every estimated effect also holds the edge's individual differences times their *chance*
-correlation with motion. That last part is the same few numbers for all edges. It is estimated
-along with the rest, and left out of the effect; otherwise unseen subjects would be "corrected"
-for other people's coincidences.
+The estimated effect of one edge is modelled as the sum of
+
+- a shared part: intercept, strength and length of the edge, an effect of each of its two regions,
+  and a low-rank pattern over pairs of regions;
+- a deviation of the edge itself;
+- sampling noise;
+- a chance correlation. In a finite sample some individual differences correlate with motion by
+  chance, so that every estimated effect contains the edge's loadings on them times their
+  correlations with motion. These correlations are the same for all edges. They are estimated with
+  the rest and left out of the effect, since they do not hold for unseen subjects.
+
+The estimator is empirical Bayes (Efron and Morris 1973) in a linear mixed model, whose variances
+are estimated by restricted maximum likelihood (`variance_components`).
 """
 
 from dataclasses import dataclass, replace
@@ -17,13 +23,13 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
+from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
-_ROUNDS = 12
 _TINY = 1e-9
-_MOST_FACTORS = 100
-_LEAST_OWN = 0.2  # share of an edge's variance that is its own, at least
 
 
 @dataclass(frozen=True)
@@ -67,33 +73,40 @@ class EdgeDesign:
 
 
 class IndividualDifferences(NamedTuple):
-    """How people differ, apart from motion.
+    """Factors of individual differences, apart from motion.
 
     Attributes
     ----------
     loadings : array of shape (E, K)
         Per factor of unit variance.
     reliability : array of shape (E, K) or (1, K)
-        How far each loading is more than the noise of this sample, between 0 and 1.
+        Share of each loading's variance that is no sampling noise, between 0 and 1.
+    least_own : float
+        See `StageTuning`.
     """
 
     loadings: Floats
     reliability: Floats
+    least_own: float = STAGE_TUNING.least_own
 
     @classmethod
-    def find(cls, residual: NDArray[Any], n_lost: int = 1) -> Self:
-        """Find the factors of residuals (n, E) that are not noise (see `leading_factors`)."""
+    def find(
+        cls, residual: NDArray[Any], n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
+    ) -> Self:
+        """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
         spread = residual.std(axis=0, dtype=np.float64) + 1e-12
         standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-        spectrum = leading_factors(standard, _MOST_FACTORS, n_lost)
+        spectrum = leading_factors(standard, tuning.max_factors, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
         loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
-        return cls(loadings * spread[:, None], spectrum.reliability()[None, : spectrum.n_signal])
+        reliability = spectrum.reliability()[None, : spectrum.n_signal]
+        return cls(loadings * spread[:, None], reliability, tuning.least_own)
 
     def per_log_rate(self, information: Floats, variances: Floats, n_subjects: int) -> Self:
         """Bring factors of score residuals to the log scale, where all edges vary alike.
 
-        There, a loading of an edge of a few fibres is mostly noise, and is believed less.
+        On that scale, loadings of an edge with few fibres are mostly noise; their reliability is
+        low.
 
         Parameters
         ----------
@@ -112,12 +125,12 @@ class IndividualDifferences(NamedTuple):
     def own_variances(self, variances: Floats, n_subjects: int) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
-        return np.maximum(variances - explained, _LEAST_OWN * variances)
+        return np.maximum(variances - explained, self.least_own * variances)
 
 
 @dataclass(frozen=True)
 class PooledEffect:
-    """Effects after pooling, and what was found about their make-up.
+    """Effects after pooling, and their variance components.
 
     Attributes
     ----------
@@ -125,10 +138,10 @@ class PooledEffect:
     uncertainties : array of shape (E,)
         Posterior standard deviations of the effects.
     region_sd, own_sd : float
-        Spread of the regions' effects and of the edges' own deviations.
+        Standard deviations of the regions' effects and of the edges' own deviations.
     chance : float
         Squared correlation of individual differences with motion, as a multiple of what chance
-        gives on average: about 1 in a sample where motion has nothing to do with the brain.
+        gives on average: about 1 in a sample where motion does not depend on the brain.
     """
 
     effects: Floats
@@ -144,6 +157,8 @@ def pool_effects(
     design: EdgeDesign,
     individual: IndividualDifferences,
     n_subjects: int,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -157,60 +172,59 @@ def pool_effects(
     individual : IndividualDifferences
         On the scale of the effects.
     n_subjects : int
+    tuning : StageTuning
+    iterations : Iterations, optional
     """
-    pooled, own = _pool_once(estimates, variances, design, individual, n_subjects)
-    pattern = low_rank_pattern(own, variances + pooled.own_sd**2, design.n_regions)
-    if not pattern.any():
-        return pooled
-    pooled, _ = _pool_once(estimates - pattern, variances, design, individual, n_subjects)
+    iterations = iterations or Iterations(tuning)
+    model = _fit(estimates, variances, design, individual, n_subjects, iterations)
+    noise = variances + model.own_variance
+    pattern = low_rank_pattern(model.residual, noise, design.n_regions, tuning, iterations)
+    if pattern.any():
+        rest = estimates - pattern
+        model = _fit(rest, variances, design, individual, n_subjects, iterations)
+    pooled = _pooled(model, variances, design, individual, n_subjects)
     return replace(pooled, effects=pooled.effects + pattern)
 
 
-def _pool_once(
+def _fit(
     estimates: Floats,
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
     n_subjects: int,
-) -> tuple[PooledEffect, Floats]:
-    """Return pooled effects (empirical Bayes, by EM), and what of the estimates edges do not share.
-
-    The latter are each edge's own deviation and noise, shape (E,).
-    """
+    iterations: Iterations,
+) -> MixedModel:
     full = design.with_individual(individual.loadings)
-    n_free, n_factors = design.features.shape[1], individual.loadings.shape[1]
-    regions = slice(n_free, n_free + design.n_regions)
-    factors = slice(n_free + design.n_regions, None)
-    region_var = own_var = 0.05 * float(np.var(estimates)) + _TINY
-    factor_var = 2 / n_subjects
-    precision = np.full(full.shape[1], 1e-6)
-    for _ in range(_ROUNDS):
-        weights = 1 / (variances + own_var)
-        precision[regions], precision[factors] = 1 / region_var, 1 / factor_var
-        covariance = np.linalg.inv((full.T * weights) @ full + np.diag(precision))
-        coefficients = covariance @ (full.T @ (weights * estimates))
-        region_var = _second_moment(coefficients, covariance, regions) + _TINY
-        if n_factors:
-            factor_var = max(_second_moment(coefficients, covariance, factors), 1 / n_subjects)
-        residual = estimates - full @ coefficients
-        kept = own_var / (own_var + variances)
-        spread = ((full @ covariance) * full).sum(axis=1)
-        own_var = float(((kept * residual) ** 2 + own_var * (1 - kept) + kept**2 * spread).mean())
-        own_var = max(own_var, _TINY)
-    correlation = coefficients[factors]
+    n_free = design.features.shape[1]
+    n_shared = n_free + design.n_regions
+    groups, floors = [slice(n_free, n_shared)], [_TINY]
+    if individual.loadings.shape[1]:
+        groups.append(slice(n_shared, full.shape[1]))
+        # Correlations with motion have at least the variance that chance gives them.
+        floors.append(1 / n_subjects)
+    return fit_mixed_model(estimates, variances, full, groups, [*floors, _TINY], iterations)
+
+
+def _pooled(
+    model: MixedModel,
+    variances: Floats,
+    design: EdgeDesign,
+    individual: IndividualDifferences,
+    n_subjects: int,
+) -> PooledEffect:
+    """Add up the parts of the effect that hold for unseen subjects."""
+    n_shared, n_factors = design.features.shape[1] + design.n_regions, individual.loadings.shape[1]
+    correlation = model.coefficients[n_shared:]
     chance = n_subjects * float(correlation @ correlation) / max(n_factors, 1)
-    # James–Stein: what exceeds chance is real, and part of the effect as far as its pattern over
-    # edges is known; what does not is left out.
+    # James–Stein: what exceeds chance is an association in the population. It is part of the
+    # effect as far as its loadings are reliable.
     real = max(0.0, 1 - (n_factors - 2) / max(chance * n_factors, _TINY)) if n_factors > 2 else 0.0
-    shared = full[:, : n_free + design.n_regions] @ coefficients[: n_free + design.n_regions]
+    shared_design = design.with_individual(individual.loadings[:, :0])
+    shared = shared_design @ model.coefficients[:n_shared]
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
-    effects = shared + associated + own_var / (own_var + variances) * residual
-    kept = own_var / (own_var + variances)
-    uncertainties = np.sqrt(own_var * (1 - kept) + (1 - kept) ** 2 * spread)
-    region_sd, own_sd = float(np.sqrt(region_var)), float(np.sqrt(own_var))
-    return PooledEffect(effects, uncertainties, region_sd, own_sd, chance), residual
-
-
-def _second_moment(coefficients: NDArray[Any], covariance: NDArray[Any], part: slice) -> float:
-    values, variances = coefficients[part], np.diag(covariance)[part]
-    return float((values**2 + variances).mean())
+    kept = model.own_variance / (model.own_variance + variances)
+    effects = shared + associated + kept * model.residual
+    own = model.own_variance * (1 - kept)
+    uncertainties = np.sqrt(own + (1 - kept) ** 2 * model.spread)
+    region_sd, own_sd = np.sqrt(model.group_variances[0]), np.sqrt(model.own_variance)
+    return PooledEffect(effects, uncertainties, float(region_sd), float(own_sd), chance)

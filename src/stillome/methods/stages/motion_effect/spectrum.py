@@ -1,15 +1,17 @@
-"""Which factors of a table are signal: those that stand above the noise edge of its spectrum."""
+"""Which factors of a table are signal: those above the noise edge of its spectrum.
+
+The eigenvalues of pure noise follow the distribution of Marchenko and Pastur (1967). Factors above
+its upper edge are taken for signal, with the bias corrections of the spiked covariance model
+(Baik and Silverstein 2006; Paul 2007).
+"""
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
-from stillome.arrays import Floats
-
-Array = NDArray[np.floating[Any]]
+from stillome.arrays import AnyFloats, Floats
 
 
 class Spectrum(NamedTuple):
@@ -36,13 +38,13 @@ class Spectrum(NamedTuple):
 
     @property
     def n_signal(self) -> int:
-        """Number of factors above the largest variance that noise alone would show."""
+        """Number of factors above the largest variance that noise alone has."""
         sides = self.n_subjects / self.n_columns
         edge = (1 + np.sqrt(min(sides, 1 / sides))) ** 2
         return int((self.variances > self.noise * edge).sum())
 
     def reliability(self) -> Floats:
-        """Return how much of each factor is there in new subjects (spiked covariance model).
+        """Return how well each factor generalises to new subjects (spiked covariance model).
 
         Squared cosine between the estimated and the true direction over columns; 0 for factors
         that noise explains.
@@ -65,7 +67,7 @@ class Spectrum(NamedTuple):
         return np.asarray((gap + np.sqrt(np.maximum(gap**2 - 4 * aspect, 0))) / 2)
 
 
-def leading_factors(table: Array, n_factors: int, n_lost: int = 1) -> Spectrum:
+def leading_factors(table: AnyFloats, n_factors: int, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 
     Parameters
@@ -74,27 +76,29 @@ def leading_factors(table: Array, n_factors: int, n_lost: int = 1) -> Spectrum:
     n_factors : int
         At most this many are returned.
     n_lost : int
-        Dimensions over subjects that the table no longer has: one by centring, and one for
-        everything else that was taken out of every column.
+        Degrees of freedom that the table no longer has: one by centring, and one for every
+        function of motion that was regressed out of all columns.
     """
     varies = np.asarray(table.any(axis=0))
-    # An edge that nobody has adds neither signal nor noise, only width.
+    # An edge that is constant adds neither signal nor noise, only width.
     table = table[:, varies] if 1 < varies.sum() < len(varies) else table
     n, width = table.shape
     wide = n <= width
     gram = (table @ table.T if wide else table.T @ table).astype(np.float64) / max(n, width)
     values, vectors = np.linalg.eigh(gram)
-    # With as many functions of motion as subjects nothing is left over to tell the noise by.
+    # With as many functions of motion as subjects nothing is left to estimate the noise from.
     lost = min(n_lost, n - 1) if wide else 0
     positive = np.maximum(values[lost:], 0)
     ratio = min(n, width) / max(n, width)
-    # Nothing varies in a table of constants; its noise is only kept from being 0.
+    # In a table of constants nothing varies; the noise is kept above 0.
     noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
     kept = slice(None, -n_factors - 1, -1)
     values, vectors = values[kept], vectors[:, kept]
     if not wide:
         scores = (table @ vectors.astype(table.dtype)).astype(np.float64)
         vectors = scores / np.maximum(np.linalg.norm(scores, axis=0), 1e-12)
+    # The sign of an eigenvector is arbitrary: let the longer tail be the positive one.
+    vectors = vectors * np.where((vectors**3).sum(axis=0) < 0, -1.0, 1.0)
     return Spectrum(values, vectors, noise, n, width)
 
 

@@ -1,11 +1,12 @@
-"""Real counts are not exactly negative binomial: how their quantiles differ from it.
+"""Calibration of quantiles: how real counts deviate from the negative binomial distribution.
 
-Where a count lies in the law that is expected of it is put as a normal score, standard normal if
-the law is right. Over all edges of about the same rate one sees how it is wrong (fewer zeros,
-longer tails), and a quantile can be carried from one rate to another as the counts really do.
+The position of a count in its expected distribution is written as a normal score, standard normal
+if the distribution is right (randomised quantile residuals; Dunn and Smyth 1996). The empirical
+quantiles of these scores, over all edges of about the same rate, show how it is wrong: fewer
+zeros, longer tails. `carry` maps a score from one rate to another accordingly.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,16 +14,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import Floats
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _GRID = np.linspace(-3.5, 3.5, 57)
-_LEAST_PER_RATE = 3000
-_MOST_RATES = 16
-_MOST_COUNTS = 200_000
-_IN_TAIL = 30  # with fewer counts beyond it, a quantile is not estimated but extrapolated
-
-
-def _nothing() -> Floats:
-    return np.zeros((1, len(_GRID)))
 
 
 @dataclass(frozen=True)
@@ -33,33 +27,39 @@ class Calibration:
     ----------
     log_rates : array of shape (R,)
     excess : array of shape (R, 57)
-        Score in the expected law less the score in the law that counts really follow, on a grid
-        of the latter; 0 where the expected law is right.
+        Score in the expected distribution minus the score in the empirical one, on a grid of the
+        latter; 0 where the expected distribution is right.
     """
 
-    log_rates: Floats = field(default_factory=lambda: np.zeros(1))
-    excess: Floats = field(default_factory=_nothing)
+    log_rates: Floats
+    excess: Floats
 
     @classmethod
-    def fit(cls, scores: Floats, log_rates: Floats) -> Self:
-        """Learn from the scores of many counts in the law expected of them.
+    def none(cls) -> Self:
+        """Return the calibration that changes nothing."""
+        return cls(np.zeros(1), np.zeros((1, len(_GRID))))
+
+    @classmethod
+    def fit(cls, scores: Floats, log_rates: Floats, tuning: StageTuning = STAGE_TUNING) -> Self:
+        """Learn from the scores of many counts in the distribution expected of them.
 
         Parameters
         ----------
         scores, log_rates : arrays of shape (N,)
+        tuning : StageTuning
         """
-        n_rates = int(np.clip(len(scores) // _LEAST_PER_RATE, 0, _MOST_RATES))
-        if n_rates == 0:
-            return cls()
-        groups = np.array_split(np.argsort(log_rates, kind="stable"), n_rates)
+        n_groups = int(np.clip(len(scores) // tuning.group_size, 0, tuning.max_groups))
+        if n_groups == 0:
+            return cls.none()
+        groups = np.array_split(np.argsort(log_rates, kind="stable"), n_groups)
         middles = np.array([float(np.median(log_rates[group])) for group in groups])
-        excess = np.stack([_excess(scores[group]) for group in groups])
-        # Rates that are all alike cannot be told apart.
+        excess = np.stack([_excess(scores[group], tuning.tail_counts) for group in groups])
+        # Groups of the same rate cannot be told apart.
         kept = np.r_[True, np.diff(middles) > 1e-6]
         return cls(middles[kept], excess[kept])
 
     def carry(self, scores: Floats, rates: Floats, to_rates: Floats) -> Floats:
-        """Carry scores in the law expected at one rate to those at another.
+        """Map scores in the distribution expected at one rate to those at another.
 
         The same score comes back where the rates are the same.
         """
@@ -72,7 +72,7 @@ class Calibration:
         return np.asarray(scores + change)
 
     def _between(self, log_rates: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return the rate below, and how far towards the next one."""
+        """Return the index of the rate below, and the relative distance to the next one."""
         if len(self.log_rates) == 1:
             return np.zeros(log_rates.shape, np.intp), np.zeros(log_rates.shape)
         place = np.interp(log_rates, self.log_rates, np.arange(len(self.log_rates)))
@@ -80,7 +80,7 @@ class Calibration:
         return below, place - below
 
     def _at(self, table: Floats, scores: Floats, below: NDArray[np.intp], part: Floats) -> Floats:
-        """Look up a table (R, 57) between its rates and scores; its ends go on beyond them."""
+        """Interpolate a table (R, 57) between its rates and scores; constant beyond its ends."""
         place = np.clip((scores - _GRID[0]) / (_GRID[1] - _GRID[0]), 0, len(_GRID) - 1.001)
         column = place.astype(np.intp)
         across = place - column
@@ -94,19 +94,22 @@ class Calibration:
         return np.asarray(low + part * (high - low))
 
 
-def some_counts(n_subjects: int, n_edges: int) -> NDArray[np.intp]:
-    """Choose flat positions of counts to learn from: all of them, or evenly spread ones."""
+def some_counts(
+    n_subjects: int, n_edges: int, tuning: StageTuning = STAGE_TUNING
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Choose counts to learn from: rows and columns of all of them, or of evenly spread ones."""
     total = n_subjects * n_edges
-    step = max(1, total // _MOST_COUNTS)
-    # A step that shares no factor with the number of edges visits all of them.
+    step = max(1, total // tuning.max_counts)
+    # A step without a common divisor with the number of edges visits all of them.
     while step > 1 and np.gcd(step, n_edges) > 1:
         step += 1
-    return np.arange(0, total, step)
+    rows, columns = np.divmod(np.arange(0, total, step), n_edges)
+    return rows, columns
 
 
-def _excess(scores: NDArray[Any]) -> Floats:
+def _excess(scores: NDArray[Any], tail_counts: int) -> Floats:
     share = special.ndtr(_GRID)
-    reach = special.ndtri(1 - min(_IN_TAIL / len(scores), 0.4))
+    reach = special.ndtri(1 - min(tail_counts / len(scores), 0.4))
     inside = np.abs(_GRID) <= reach
     quantiles = np.quantile(scores, share[inside])
     return np.interp(_GRID, _GRID[inside], quantiles - _GRID[inside])

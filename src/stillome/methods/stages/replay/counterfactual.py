@@ -1,8 +1,10 @@
-"""The same scan at another motion: the person's own residual, replayed.
+"""The counterfactual: a subject's residuals, replayed at the reference motion.
 
-A fibre count sits at some quantile of what this person at this motion would show; it becomes the
-same quantile of what this person would show at the reference. Counts are whole numbers, so the
-quantile is drawn inside the count's own step: zeros become draws instead of a code for motion.
+A count has some quantile u in the distribution of this subject at the motion of the scan. The
+adjusted count is the same quantile of the distribution of this subject at the reference:
+A* = F⁻¹(u | z, c₀) with u drawn uniformly between F(A − 1 | z, c) and F(A | z, c). Counts are
+discrete, so the quantile is drawn within the step of the count; a zero can become a positive
+count. This is quantile mapping with randomised quantile residuals (Dunn and Smyth 1996).
 """
 
 import zlib
@@ -14,35 +16,45 @@ from scipy import special
 
 from stillome.arrays import Floats
 from stillome.counts.negative_binomial import map_counts, nb_cdf, nb_pmf, nb_quantile
+from stillome.methods.stages.numeric_limits import PROBABILITY_RANGE
 from stillome.methods.stages.replay.calibration import Calibration
-
-_PROBABILITY_RANGE = (1e-4, 1 - 1e-4)
 
 
 class Law(NamedTuple):
-    """What a person would show at one motion: NB rates and dispersions, each (n, E)."""
+    """Distribution of a subject's counts at one motion: rates and dispersions, each (n, E)."""
 
     log_rates: Floats
     dispersions: Floats
 
 
 class ZeroShares(NamedTuple):
-    """Probability that an edge is empty, at the motion that was and at the reference, (n, E)."""
+    """Probability that an edge is empty, at the motion of the scan and at the reference, (n, E)."""
 
     here: Floats
     there: Floats
 
 
-def positions_in_step(edges: NDArray[Any], seed: list[int]) -> Floats:
-    """Draw where each count sits inside its step, between 0 and 1, shape (n, E).
+def positions_in_step(
+    edges: NDArray[Any], seed: list[int], ranks: NDArray[np.intp] | None = None
+) -> Floats:
+    """Draw where each count sits within its step, between 0 and 1, shape (n, E).
 
-    The draws of a subject depend on the seed and on that subject's own connectome only, so that
-    nobody's result changes with who else is adjusted, or in which order.
+    The draws of a subject depend on the seed and on the set of its own values. They do not depend
+    on other subjects, nor on the order of subjects. With `ranks` they do not depend on the order
+    of edges either: the k-th number goes to the edge of rank k.
+
+    Parameters
+    ----------
+    edges : array of shape (n, E)
+    seed : list of int
+    ranks : array of shape (E,), optional
+        A permutation that follows the edges when they are permuted, such as `edge_ranks` gives.
     """
     draws = np.empty(edges.shape)
     for row, values in zip(draws, edges, strict=True):
-        own = zlib.crc32(np.ascontiguousarray(values, dtype="<f8").tobytes())
-        np.random.default_rng([*seed, own]).random(out=row)
+        own = zlib.crc32(np.sort(values.astype("<f8")).tobytes())
+        numbers = np.random.default_rng([*seed, own]).random(len(row))
+        row[:] = numbers if ranks is None else numbers[ranks]
     return draws
 
 
@@ -53,7 +65,7 @@ def replay_counts(
     positions: Floats,
     calibration: Calibration | None = None,
 ) -> NDArray[Any]:
-    """Carry whole-number counts (n, E) from one law to the other, by quantile."""
+    """Map whole-number counts (n, E) from one distribution to the other, by quantile."""
     return map_counts(
         counts,
         np.exp(here.log_rates),
@@ -73,27 +85,28 @@ def replay_weights(
     log_ratio_sd: Floats,
     positions: Floats,
 ) -> Floats:
-    """Carry weights (SIFT2, densities) from one law to the other.
+    """Map weights (SIFT2, densities) from one distribution to the other.
 
-    Positive weights are log-normal around the person's rate; where motion changes how often an
-    edge is empty, empty edges are filled, or the weakest emptied, by the same quantile rule. The
-    effect of motion is drawn from its posterior: its mean alone would move all weights of a
-    subject by one exact function of motion, which in data without noise is a code for motion.
+    Positive weights are log-normal around the subject's rate. Where motion changes how often an
+    edge is empty, empty edges are filled, or the smallest weights set to 0, by the same quantile
+    rule. The effect of motion is drawn from its posterior. Its mean alone would change all weights
+    of a subject by one exact function of motion, and in data without noise motion could be read
+    from that.
     """
     here_sd, there_sd = np.sqrt(np.log1p(here.dispersions)), np.sqrt(np.log1p(there.dispersions))
-    # A log-normal value of this mean has a logarithm half its variance lower.
+    # The logarithm of a log-normal variable has a mean half its variance below the log mean.
     here_mean, there_mean = here.log_rates - here_sd**2 / 2, there.log_rates - there_sd**2 / 2
     positive = weights > 0
     with np.errstate(divide="ignore"):
         score = np.where(positive, (np.log(weights) - here_mean) / here_sd, 0.0)
-    unsure = log_ratio_sd * special.ndtri(np.clip(positions, *_PROBABILITY_RANGE))
+    unsure = log_ratio_sd * special.ndtri(np.clip(positions, *PROBABILITY_RANGE))
     moved = np.exp(there_mean + there_sd * score + unsure)
     same = zeros.here == zeros.there
     if same.all():
         return np.where(positive, moved, 0.0)
     draw = positions * zeros.here
     level = np.where(positive, zeros.here + (1 - zeros.here) * special.ndtr(score), draw)
-    among_positive = np.clip((level - zeros.there) / (1 - zeros.there), *_PROBABILITY_RANGE)
+    among_positive = np.clip((level - zeros.there) / (1 - zeros.there), *PROBABILITY_RANGE)
     refilled = np.exp(there_mean + there_sd * special.ndtri(among_positive))
     changed = np.where(level <= zeros.there, 0.0, refilled)
     return np.where(same, np.where(positive, moved, 0.0), changed)
@@ -102,9 +115,9 @@ def replay_weights(
 def count_interval(
     counts: NDArray[Any], here: Law, there: Law, log_rate_sd: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """Return bounds between which the count at the reference lies with this probability.
+    """Return bounds that contain the count at the reference with this probability.
 
-    Two things are not known: where in its step the count sits, and the effect of motion itself
+    Two things are unknown: the position of the count within its step, and the effect of motion
     (`log_rate_sd`, the posterior standard deviation of the log ratio of the two rates).
     """
     tail = (1 - level) / 2

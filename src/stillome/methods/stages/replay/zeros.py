@@ -8,25 +8,25 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from stillome.arrays import Floats
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.pooling import (
     EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )
-
-_LEVEL = 1e-4  # filling zeros that had nothing to do with motion costs more than one missed
-_LIMIT = 1e-3
+from stillome.methods.stages.numeric_limits import ZERO_SHARE_RANGE
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 
 @dataclass(frozen=True)
 class ZeroModel:
-    """P(edge is empty) = baseline + functions of motion · slopes.
+    """P(edge is empty) = baseline + functions of motion · slopes: a linear probability model.
 
     Attributes
     ----------
     baseline : array of shape (E,)
     slopes : array of shape (P, E)
-        All 0 unless the share of empty edges goes with motion beyond doubt; 0 for edges that are
+        All 0 unless the share of empty edges clearly depends on motion; 0 for edges that are
         empty in all training subjects, or in none.
     """
 
@@ -35,11 +35,17 @@ class ZeroModel:
 
     def shares(self, functions: Floats) -> Floats:
         """Return the probability of an empty edge, (n, E)."""
-        return np.clip(self.baseline + functions @ self.slopes, _LIMIT, 1 - _LIMIT)
+        return np.clip(self.baseline + functions @ self.slopes, *ZERO_SHARE_RANGE)
 
 
-def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign) -> ZeroModel:
-    """Fit by pooled regression of the zero pattern on motion.
+def fit_zero_model(
+    weights: NDArray[Any],
+    functions: Floats,
+    design: EdgeDesign,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+) -> ZeroModel:
+    """Fit by least squares of the zero pattern on motion, pooled over edges.
 
     Parameters
     ----------
@@ -47,30 +53,35 @@ def fit_zero_model(weights: NDArray[Any], functions: Floats, design: EdgeDesign)
     functions : array of shape (n, P)
         Standardised functions of motion.
     design : EdgeDesign
+    tuning : StageTuning
+    iterations : Iterations, optional
     """
     empty = (weights == 0).astype(np.float64)
     n = len(empty)
     baseline = empty.mean(axis=0)
-    if not _goes_with(empty.mean(axis=1), functions):
+    if not _depends_on_motion(empty.mean(axis=1), functions, tuning.zero_level):
         return no_zero_model(weights, functions.shape[1])
     residual = empty - baseline
     slopes = functions.T @ residual / n
-    individual = IndividualDifferences.find(residual - functions @ slopes)
+    individual = IndividualDifferences.find(residual - functions @ slopes, tuning=tuning)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
     own = individual.own_variances(variances, n)
-    pooled = [pool_effects(slope, own, design, individual, n).effects for slope in slopes]
-    # Of an edge that is empty in everybody, or in nobody, nothing is known that could change.
+    pooled = [
+        pool_effects(slope, own, design, individual, n, tuning, iterations).effects
+        for slope in slopes
+    ]
+    # Where an edge is empty in all subjects, or in none, no change can be seen.
     varies = (baseline > 0) & (baseline < 1)
     return ZeroModel(baseline, np.where(varies, np.stack(pooled), 0.0))
 
 
 def no_zero_model(weights: NDArray[Any], n_functions: int) -> ZeroModel:
-    """Return the model in which empty edges have nothing to do with motion."""
+    """Return the model in which empty edges do not depend on motion."""
     baseline = (weights == 0).mean(axis=0)
     return ZeroModel(baseline, np.zeros((n_functions, weights.shape[1])))
 
 
-def _goes_with(share: Floats, functions: Floats) -> bool:
+def _depends_on_motion(share: Floats, functions: Floats, level: float) -> bool:
     """F test of the share of empty edges on the functions of motion."""
     n, n_functions = functions.shape
     total = ((share - share.mean()) ** 2).sum()
@@ -78,6 +89,5 @@ def _goes_with(share: Floats, functions: Floats) -> bool:
         return False
     explained = n * ((functions.T @ (share - share.mean()) / n) ** 2).sum()
     spread = max(total - explained, 1e-12) / (n - n_functions - 1)
-    return bool(
-        stats.f.sf(explained / n_functions / spread, n_functions, n - n_functions - 1) < _LEVEL
-    )
+    statistic = explained / n_functions / spread
+    return bool(stats.f.sf(statistic, n_functions, n - n_functions - 1) < level)

@@ -1,0 +1,77 @@
+"""Orders of subjects, confounds and edges that depend on the data, not on their positions.
+
+A fit divides subjects into halves, takes subsamples and draws random numbers. If these went by
+position, the result would change when rows, confound columns or regions are permuted. So a fit
+sorts its subjects first, and gives every edge a rank, by what they hold:
+
+- subjects by a hash of the set of their values, which permuting regions does not change;
+- confounds by how much of the total fibre count they explain, the strongest first;
+- edges by a hash of their values over the sorted subjects.
+
+Ties are broken by the data themselves. What is still tied is identical, and its order harmless.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+
+_DIGITS = 9  # of an explained share; rounding errors do not decide an order
+
+
+def subject_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
+    """Return the order of subjects, shape (n,).
+
+    Parameters
+    ----------
+    edges : array of shape (n, E)
+    confounds : array of shape (n, C)
+
+    Examples
+    --------
+    >>> edges, motion = np.array([[3, 1], [0, 2], [5, 5]]), np.zeros((3, 1))
+    >>> first = edges[subject_order(edges, motion)]
+    >>> second = edges[[2, 0, 1]][subject_order(edges[[2, 0, 1]], motion)]
+    >>> bool((first == second).all())
+    True
+    """
+    keys = [
+        (_hash(np.sort(row)), _hash(row), tuple(np.sort(values)))
+        for row, values in zip(edges, confounds, strict=True)
+    ]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+
+
+def confound_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
+    """Return the order of confounds, shape (C,); subjects must be in theirs.
+
+    Parameters
+    ----------
+    edges : array of shape (n, E)
+    confounds : array of shape (n, C)
+        None of them constant.
+    """
+    total = np.log1p(edges.sum(axis=1, dtype=np.float64))
+    total -= total.mean()
+    standard = (confounds - confounds.mean(axis=0)) / confounds.std(axis=0)
+    explained = (standard.T @ total) ** 2 / max(float(total @ total) * len(total), 1e-300)
+    keys = [
+        (-round(float(share), _DIGITS), *column)
+        for share, column in zip(explained, confounds.T, strict=True)
+    ]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+
+
+def edge_ranks(edges: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the rank of every edge, shape (E,); subjects must be in their order."""
+    order = sorted(range(edges.shape[1]), key=[_hash(column) for column in edges.T].__getitem__)
+    ranks = np.empty(len(order), np.intp)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def _hash(values: NDArray[Any]) -> bytes:
+    return hashlib.blake2b(values.astype("<f8").tobytes(), digest_size=16).digest()

@@ -1,0 +1,191 @@
+"""The fit of the decoder by penalised likelihood.
+
+Offsets and loadings are fitted by Fisher scoring, with a normal prior on the loadings whose
+variance per unit is estimated with them (empirical Bayes, by the EM algorithm of Dempster, Laird
+and Rubin 1977). Susceptibilities join when the loadings have converged; both alternate until
+neither changes. Dispersions are estimated by moments meanwhile, and by likelihood at the end.
+"""
+
+import numpy as np
+
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.inv_fa.decoder import Decoder
+from stillome.methods.inv_fa.susceptibility import (
+    AlongEffects,
+    RelativeResidual,
+    susceptible_functions,
+)
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
+from stillome.methods.stages.motion_effect.dispersion import (
+    fit_dispersion,
+    fit_dispersion_slopes,
+    likely_dispersion,
+)
+from stillome.methods.stages.motion_effect.effect import MotionEffect
+from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
+
+_OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
+_START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
+_DIAGONAL_FOR = 12  # iterations; most fits have converged by then
+_EDGES_AT_ONCE = 64
+
+
+def fit_decoder(
+    counts: AnyFloats,
+    effect: MotionEffect,
+    functions: AnyFloats,
+    latent: Floats,
+    shares: Floats,
+    tuning: Tuning = TUNING,
+    iterations: Iterations | None = None,
+) -> Decoder:
+    """Fit loadings and susceptibilities by penalised likelihood, all edges at once.
+
+    Parameters
+    ----------
+    counts : array of shape (n, E)
+    effect : MotionEffect
+    functions : array of shape (n, P)
+    latent : array of shape (n, K)
+    shares : array of shape (C, P, P)
+        From `MotionBasis.confound_shares`.
+    tuning : Tuning
+    iterations : Iterations, optional
+    """
+    iterations = iterations or Iterations(tuning.stages)
+    state = _DecoderFit(counts, effect, functions, latent, shares, tuning)
+    susceptible = False
+    for _ in iterations.of("decoder"):
+        state.update_rates()
+        change = state.improve_loadings()
+        if susceptible:
+            state.update_rates()
+            change = max(change, state.improve_susceptibility())
+        if iterations.converged(change):
+            if susceptible:
+                break
+            susceptible = True
+    state.update_rates()
+    state.confirm_susceptibility()
+    state.update_rates()
+    start = state.dispersion.astype(np.float64)
+    dispersion = likely_dispersion(counts, state.rates, start, tuning.stages, iterations)
+    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, tuning.stages)
+    return Decoder(
+        offset=state.offset.astype(np.float64),
+        loadings=state.loadings.astype(np.float64),
+        dispersion=dispersion,
+        dispersion_slopes=slopes,
+        grain=np.zeros(()),
+        susceptibility=state.susceptibility,
+        shares=shares,
+    )
+
+
+class _DecoderFit:
+    """The estimates while they are being improved."""
+
+    def __init__(
+        self,
+        counts: AnyFloats,
+        effect: MotionEffect,
+        functions: AnyFloats,
+        latent: Floats,
+        shares: Floats,
+        tuning: Tuning,
+    ) -> None:
+        self.counts, self.effect, self.functions, self.tuning = counts, effect, functions, tuning
+        self.latent, self.single, self.shares = latent, latent.astype(counts.dtype), shares
+        self.design = np.column_stack([np.ones(len(latent)), latent])
+        self.prior_variance = np.full(self.design.shape[1], _START_VARIANCE)
+        self.prior_variance[0] = _OFFSET_VARIANCE
+        self.loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
+        self.offset = np.zeros(counts.shape[1], counts.dtype)
+        self.susceptibility = np.zeros((len(shares), latent.shape[1]))
+        self.dropped = np.zeros(len(shares), dtype=bool)
+        self.relax, self.n_steps = Relaxation(axis=0), 0
+
+    def update_rates(self) -> None:
+        """Compute rates, and dispersions by moments, from the current estimates."""
+        functions = susceptible_functions(
+            self.functions, self.latent, self.susceptibility, self.shares
+        )
+        self.person = self.offset + self.single @ self.loadings
+        log_rates = np.clip(self.effect.log_rates(functions) + self.person, *LOG_RATE_RANGE)
+        self.rates = np.exp(log_rates)
+        dispersion = fit_dispersion(self.counts, self.rates, self.tuning.stages)
+        self.dispersion = dispersion.astype(self.counts.dtype)
+
+    def improve_loadings(self) -> float:
+        """Take a Newton step of offsets and loadings; return its size in standard errors."""
+        shrink = 1 / (1 + self.rates * self.dispersion)
+        weights, residual = self.rates * shrink, (self.counts - self.rates) * shrink
+        current = np.vstack([self.offset, self.loadings]).astype(np.float64)
+        gradient = (self.design.T.astype(residual.dtype) @ residual).astype(np.float64)
+        gradient -= current / self.prior_variance[:, None]
+        self.n_steps += 1
+        newton = self._diagonal_step if self.n_steps <= _DIAGONAL_FOR else self._exact_step
+        step, variances = newton(weights, gradient)
+        largest = self.tuning.stages.largest_step
+        step = np.clip(step, -largest, largest)
+        current += self.relax(step)
+        self.offset, self.loadings = (
+            part.astype(residual.dtype) for part in (current[0], current[1:])
+        )
+        square = (current**2 + variances)[1:].mean(axis=1)
+        self.prior_variance[1:] = np.maximum(square, 1e-6)
+        used = (self.design**2).sum(axis=0)[:, None] > 0
+        return in_standard_errors(step, np.where(used, 1 / variances, 0))
+
+    def _diagonal_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
+        """Return a step and posterior variances, both (1 + K, E), with diagonal information.
+
+        Units are uncorrelated over the training subjects, so the information is nearly diagonal.
+        """
+        moments = (self.design**2).mean(axis=0)[:, None]
+        information = moments * weights.sum(axis=0, dtype=np.float64)
+        variances = 1 / (information + 1 / self.prior_variance[:, None])
+        return variances * gradient, variances
+
+    def _exact_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
+        """Return the same with the exact information, which is slower but always accurate."""
+        n_columns = self.design.shape[1]
+        step, variances = np.empty_like(gradient), np.empty_like(gradient)
+        for start in range(0, gradient.shape[1], _EDGES_AT_ONCE):
+            part = slice(start, start + _EDGES_AT_ONCE)
+            weighted = weights[:, part, None] * self.design[:, None]
+            information = self.design.T @ weighted.reshape(len(weighted), -1)
+            information = information.reshape(n_columns, -1, n_columns).transpose(1, 0, 2)
+            covariance = np.linalg.inv(information + np.diag(1 / self.prior_variance))
+            step[:, part] = np.einsum("ekl,le->ke", covariance, gradient[:, part])
+            variances[:, part] = np.diagonal(covariance, axis1=1, axis2=2).T
+        return step, variances
+
+    def improve_susceptibility(self) -> float:
+        """Take a Newton step for all confounds; return its size in standard errors."""
+        along = self._along_effects()
+        found = self._bounded(self.susceptibility + along.step(self.latent))
+        change, self.susceptibility = found - self.susceptibility, found
+        return along.in_standard_errors(change, self.latent)
+
+    def confirm_susceptibility(self) -> None:
+        """Keep the share of the susceptibility that two halves of the subjects agree on."""
+        confirmed = self._along_effects().confirmed(self.susceptibility, self.latent)
+        self.susceptibility = self._bounded(confirmed)
+
+    def _along_effects(self) -> AlongEffects:
+        baseline = self.effect.baseline.astype(self.person.dtype)
+        usual = np.exp(np.clip(baseline + self.person, *LOG_RATE_RANGE))
+        relative = RelativeResidual.of(self.counts, self.rates, usual, self.dispersion, self.tuning)
+        parts = [self.functions @ share.astype(self.functions.dtype) for share in self.shares]
+        return relative.along(parts, self.effect.slopes)
+
+    def _bounded(self, susceptibility: Floats) -> Floats:
+        """Set to 0, for good, what is so variable that many subjects would have no effect at all.
+
+        Something else than the strength of the motion effect must then differ between subjects.
+        """
+        spreads = (self.latent @ susceptibility.T).std(axis=0)
+        self.dropped |= spreads > self.tuning.largest_spread
+        return np.where(self.dropped[:, None], 0.0, susceptibility)

@@ -1,0 +1,127 @@
+"""The dispersion φ of negative binomial counts: variance = rate + φ · rate².
+
+Three estimators: by moments, which is fast and serves inside iterations; by likelihood, for the
+final value of every edge; and of a common change with motion. All shrink what one edge says
+towards what is typical, since an edge with few fibres hardly shows its dispersion.
+"""
+
+import numpy as np
+from scipy import special
+
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.stages.convergence import Iterations, in_standard_errors
+from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
+from stillome.methods.stages.numeric_limits import DISPERSION_RANGE
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
+
+_LEAST_RATIO = 0.05  # of observed to expected dispersion of one subject, before the logarithm
+
+
+def fit_dispersion(
+    counts: AnyFloats, rates: AnyFloats, tuning: StageTuning = STAGE_TUNING
+) -> Floats:
+    """Estimate the dispersion of every edge by moments, shape (E,).
+
+    Parameters
+    ----------
+    counts, rates : arrays of shape (n, E)
+    tuning : StageTuning
+    """
+    residual = counts - rates
+    excess = np.einsum("ne,ne->e", residual, residual, dtype=np.float64) - rates.sum(
+        axis=0, dtype=np.float64
+    )
+    own = excess / np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
+    mean = rates.mean(axis=0, dtype=np.float64)
+    strong = mean >= np.quantile(mean, 1 - tuning.reference_share)
+    typical = max(float(np.median(own[strong])), DISPERSION_RANGE[0])
+    variance = 2 * (1 / mean + typical) ** 2 / len(counts)
+    between = max(float(np.var(own[strong]) - np.median(variance[strong])), 1e-4)
+    weight = between / (between + variance)
+    return np.clip(weight * own + (1 - weight) * typical, *DISPERSION_RANGE)
+
+
+def likely_dispersion(
+    counts: AnyFloats,
+    rates: AnyFloats,
+    start: Floats,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+) -> Floats:
+    """Estimate the dispersion of every edge by penalised likelihood, shape (E,).
+
+    Moments depend on the few largest counts; the likelihood does not. Log dispersions are normal
+    around a typical value, both estimated from the edges with most information (empirical Bayes,
+    as in Robinson and Smyth 2007). Newton steps use the outer product of the scores (Berndt, Hall,
+    Hall and Hausman 1974).
+
+    Parameters
+    ----------
+    counts, rates : arrays of shape (n, E)
+    start : array of shape (E,)
+        From `fit_dispersion`.
+    tuning : StageTuning
+    iterations : Iterations, optional
+    """
+    iterations = iterations or Iterations(tuning)
+    means = np.maximum(rates.astype(np.float64), 1e-8)
+    limits, largest = np.log(DISPERSION_RANGE), tuning.largest_step
+    value = np.log(np.clip(start, *DISPERSION_RANGE))
+    middle, precision = float(np.median(value)), 1.0
+    last_step, last_gradient = np.zeros_like(value), np.zeros_like(value)
+    for _ in iterations.of("dispersion"):
+        gradient, information = _derivatives(counts, means, np.exp(-value))
+        # The outer product can be far too small; the change since the last step shows where.
+        moved = np.abs(last_step) > 1e-9
+        secant = np.where(moved, (last_gradient - gradient) / np.where(moved, last_step, 1), 0)
+        curvature = np.maximum(information, secant) + precision
+        step = np.clip((gradient - precision * (value - middle)) / curvature, -largest, largest)
+        # At the end of its range a dispersion has no step to take.
+        last_step, last_gradient = np.clip(value + step, *limits) - value, gradient
+        value = value + last_step
+        if iterations.converged(in_standard_errors(last_step, curvature)):
+            break
+        variance = 1 / information
+        sure = variance <= np.quantile(variance, tuning.reference_share)
+        middle = float(np.median(value[sure]))
+        between = float(np.var(value[sure]) - np.median(variance[sure]))
+        precision = 1 / max(between, tuning.least_spread)
+    return np.asarray(np.exp(value))
+
+
+def _derivatives(counts: AnyFloats, means: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return gradient and information (E,) of the likelihood in the log dispersion."""
+    both, total = counts + sizes, means + sizes
+    scores = special.psi(both) - special.psi(sizes) + 1 + np.log(sizes / total) - both / total
+    scores *= -sizes
+    # The outer product of the scores: half the time of second derivatives.
+    return scores.sum(axis=0), np.maximum(np.einsum("ne,ne->e", scores, scores), 1e-3)
+
+
+def fit_dispersion_slopes(
+    counts: AnyFloats,
+    rates: AnyFloats,
+    dispersion: Floats,
+    functions: AnyFloats,
+    tuning: StageTuning = STAGE_TUNING,
+) -> Floats:
+    """Estimate how the log dispersion of all edges changes with motion, shape (P,).
+
+    A moment estimate of each subject's dispersion relative to the expected one, regressed on the
+    functions of motion; shrunk to 0 where chance explains it.
+    """
+    phi = dispersion.astype(rates.dtype)
+    weights = 1 / (1 + phi * rates) ** 2
+    excess = (weights * ((counts - rates) ** 2 - rates)).sum(axis=1, dtype=np.float64)
+    expected = (weights * phi * rates**2).sum(axis=1, dtype=np.float64)
+    log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
+    log_ratio -= log_ratio.mean()
+    slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)
+    return beyond_chance(slopes, log_ratio.var() / len(counts), tuning.dispersion_margin)
+
+
+def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:
+    """Return dispersion · exp(functions · slopes), shape (n, E)."""
+    factor = np.exp(functions @ slopes.astype(functions.dtype))[:, None]
+    scaled = dispersion.astype(functions.dtype) * factor
+    return np.asarray(np.clip(scaled, *DISPERSION_RANGE))

@@ -1,0 +1,131 @@
+"""A linear mixed model of one value per edge, with variances by restricted maximum likelihood.
+
+    y_e = (D b)_e + d_e + ε_e,   ε_e ~ N(0, s_e²) known,   d_e ~ N(0, v_own)
+
+Coefficients b are free or, in groups, normal around 0 with a variance v_g per group. Variances
+are estimated by restricted maximum likelihood (Patterson and Thompson 1971), with Newton steps on
+their logarithms and the average information (Gilmour, Thompson and Cullis 1995). The logarithm of
+each standard deviation is added to the likelihood (Chung et al. 2013): a variance that cannot be
+told from 0 is then estimated as small instead of 0, and uncertainties are not too narrow.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stillome.arrays import Floats
+from stillome.methods.stages.convergence import Iterations
+
+_FREE = 1e-6  # prior precision of a free coefficient
+_LARGEST_LOG_STEP = 2.0  # of a variance
+
+
+class MixedModel(NamedTuple):
+    """The fitted model.
+
+    Attributes
+    ----------
+    coefficients : array of shape (Q,)
+        Posterior means of b.
+    residual : array of shape (E,)
+        y − D b.
+    spread : array of shape (E,)
+        Posterior variances of D b.
+    group_variances : tuple of float
+    own_variance : float
+    """
+
+    coefficients: Floats
+    residual: Floats
+    spread: Floats
+    group_variances: tuple[float, ...]
+    own_variance: float
+
+
+class _System(NamedTuple):
+    values: Floats
+    noise: Floats
+    design: Floats
+    groups: list[slice]
+
+    def solve(self, variances: Floats) -> tuple[MixedModel, Floats, Floats]:
+        """Return the model at variances (G + 1,), and score and information of their logarithms.
+
+        The score includes that of the penalty, ½ for each.
+        """
+        design, (*in_groups, own) = self.design, variances
+        weights = 1 / (self.noise + own)
+        prior = np.full(design.shape[1], _FREE)
+        for group, variance in zip(self.groups, in_groups, strict=True):
+            prior[group] = 1 / variance
+        weighted = design.T * weights
+        covariance = np.linalg.inv(weighted @ design + np.diag(prior))
+        coefficients = covariance @ (weighted @ self.values)
+        residual = self.values - design @ coefficients
+        spread = ((design @ covariance) * design).sum(axis=1)
+        model = MixedModel(coefficients, residual, spread, tuple(in_groups), float(own))
+        score, directions = [], []
+        for group, variance in zip(self.groups, in_groups, strict=True):
+            part = coefficients[group]
+            explained = (part @ part + np.trace(covariance[group, group])) / variance
+            score.append(explained - len(part))
+            directions.append(design[:, group] @ part)
+        projected = weights * residual
+        score.append(own * (projected @ projected - (weights - weights**2 * spread).sum()))
+        directions.append(own * projected)
+        along = np.column_stack(directions)
+        information = along.T @ (weights[:, None] * along)
+        cross = weighted @ along
+        information -= cross.T @ covariance @ cross
+        slope = np.array(score) / 2
+        # Second derivatives in a logarithm also contain the first derivative.
+        return model, slope + 0.5, information / 2 + np.diag(np.maximum(-slope, 0))
+
+
+def fit_mixed_model(
+    values: Floats,
+    noise: Floats,
+    design: Floats,
+    groups: list[slice],
+    floors: list[float],
+    iterations: Iterations | None = None,
+) -> MixedModel:
+    """Fit by restricted maximum likelihood.
+
+    Parameters
+    ----------
+    values : array of shape (E,)
+        y.
+    noise : array of shape (E,)
+        s², positive.
+    design : array of shape (E, Q)
+        D; columns in no group have free coefficients.
+    groups : list of slice
+        Columns whose coefficients share a variance; none of them empty.
+    floors : list of float, one per group and one for v_own
+        Smallest variances.
+    iterations : Iterations, optional
+    """
+    iterations = iterations or Iterations()
+    system = _System(values, noise, design, groups)
+    lowest = np.log(floors)
+    log_variances = np.maximum(np.log(np.full(len(floors), 0.05 * np.var(values) + 1e-9)), lowest)
+    for _ in iterations.of("variance components"):
+        model, score, information = system.solve(np.exp(log_variances))
+        # A variance at its floor stays there while the likelihood falls with it.
+        free = (log_variances > lowest) | (score > 0)
+        step = np.zeros_like(score)
+        step[free] = _newton(score[free], information[np.ix_(free, free)])
+        step = np.maximum(step, lowest - log_variances)
+        if iterations.converged(float(np.sqrt(max(step @ information @ step, 0.0)))):
+            break
+        log_variances = log_variances + step
+    return model
+
+
+def _newton(score: Floats, information: Floats) -> Floats:
+    if not len(score):
+        return score
+    ridge = 1e-9 * (np.trace(information) + 1e-9) * np.eye(len(score))
+    step = np.linalg.solve(information + ridge, score)
+    return np.clip(step, -_LARGEST_LOG_STEP, _LARGEST_LOG_STEP)
