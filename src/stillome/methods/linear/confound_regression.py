@@ -61,7 +61,12 @@ class ConfoundRegression:
 
     def predict(self, confounds: Floats) -> Floats:
         """Return the expected values (n, E) at these confounds (n, C)."""
-        return self.intercepts + (confounds - self.center) @ self.coefficients
+        # Not a matrix product, whose last bits depend on the number of rows: one subject
+        # alone gets the same bits as among others.
+        expected = np.tile(self.intercepts, (len(confounds), 1))
+        for values, slopes in zip((confounds - self.center).T, self.coefficients, strict=True):
+            expected += np.outer(values, slopes)
+        return expected
 
     def residuals(self, values: Floats, confounds: Floats) -> Floats:
         """Return `values` (n, E) minus what the confounds predict of them."""
