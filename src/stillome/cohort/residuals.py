@@ -27,7 +27,12 @@ class LeastSquares:
 
     def predict(self, on: Floats) -> Floats:
         """Return the expected values (n, E) at these predictors (n, C)."""
-        return np.asarray(self.intercepts + (on - self.center) @ self.coefficients)
+        # Not a matrix product, whose last bits depend on the number of rows: one subject alone
+        # gets the same bits as among others.
+        expected = np.tile(self.intercepts, (len(on), 1))
+        for column, slopes in zip((on - self.center).T, self.coefficients, strict=True):
+            expected += np.outer(column, slopes)
+        return expected
 
     def residuals(self, values: Floats, on: Floats) -> Floats:
         """Return `values` (n, E) minus their expected values at these predictors (n, C)."""

@@ -196,6 +196,15 @@ def test_collinear_confounds_share_their_effect():
     assert_allclose(residuals, expected, atol=1e-12)
 
 
+def test_a_subject_alone_is_adjusted_to_the_same_bits(data):
+    X, confounds, _ = data
+    model = EdgewiseRegression(n_components=5).fit(X, confounds=confounds)
+    together = model.adjust(X, confounds=confounds)
+    for row in range(20):
+        alone = model.adjust(X[[row]], confounds=confounds[[row]])
+        assert_array_equal(alone, together[[row]])
+
+
 @pytest.mark.parametrize("keep", [False, True])
 def test_combat_is_combatlearn(data, keep):
     X, confounds, _ = data
