@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 
 from small_study import write_derivatives, write_study
-from stillome.cli import main
+from stillome.cli import compare, main
+from stillome.exceptions import MissingExtraError
 from stillome.io import read_connectomes, read_table
 from stillome.methods import METHODS, make_method
 from stillome.methods.fitted import load_fitted
+from stillome.methods.linear.combat import ComBat
 
 # How good a tiny fit is does not matter here.
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
@@ -142,3 +144,15 @@ def test_fit_chooses_the_weight_where_it_is_asked_to(tmp_path):
     assert main([*words, f"--out={tmp_path}/model"]) == 0
     weight = load_fitted(tmp_path / "model").model.get_params()["invariance_weight"]
     assert isinstance(weight, float) and 0 <= weight <= 1
+
+
+def test_compare_takes_the_methods_that_are_installed(monkeypatch, capsys):
+    def missing(self):
+        raise MissingExtraError("combat needs combatlearn, which is not installed.")
+
+    monkeypatch.setattr(ComBat, "check_parameters", missing)
+    methods = compare.methods_of(None, None, 4, 0)
+    assert set(methods) == set(METHODS) - {"combat"}
+    assert "combat is left out" in capsys.readouterr().err
+    with pytest.raises(MissingExtraError):
+        compare.methods_of(["combat"], None, 4, 0)

@@ -1,5 +1,6 @@
 """`stillome compare`: several methods on the same folds, traits and probes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ from stillome.cli.options import (
     TraitsNeeded,
     Truth,
 )
-from stillome.exceptions import InputError
+from stillome.exceptions import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,7 @@ def methods_of(
     from stillome.methods import METHODS
     from stillome.run.method_parameters import AUTO, WEIGHT, new_method
 
-    chosen = list(dict.fromkeys(names)) if names else list(METHODS)
+    chosen = list(dict.fromkeys(names)) if names else _installed(METHODS)
     methods = {}
     for name, parameters in parameters_by_method(settings, chosen).items():
         if parameters.get(WEIGHT) == AUTO:
@@ -153,6 +154,19 @@ def methods_of(
             )
         methods[name] = new_method(name, {"n_components": n_components} | parameters, seed=seed)
     return methods
+
+
+def _installed(methods: "Mapping[str, type[ConnectomeMethod]]") -> list[str]:
+    """Return the methods whose packages are there, and say which are left out."""
+    found = []
+    for name in methods:
+        try:
+            methods[name]().check_parameters()
+        except MissingExtraError as error:
+            complain(f"Note: {name} is left out. {error}")
+        else:
+            found.append(name)
+    return found
 
 
 def _write(

@@ -43,6 +43,8 @@ def read_inputs(settings: RunSettings) -> Inputs:
         One sentence that says what is wrong, where, and what to do.
     """
     check_parameters(settings.method, settings.parameters)
+    for name in settings.baselines:
+        check_parameters(name, {})
     asked = (*settings.confounds, *settings.other_confounds)
     columns = [*settings.trait, *settings.keep, *([settings.group] if settings.group else [])]
     read = read_study(settings, columns, asked, listed="dropped.tsv")

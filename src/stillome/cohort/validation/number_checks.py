@@ -1,6 +1,6 @@
 """Single numbers, seeds, and the first look at anything that should be an array of numbers."""
 
-import operator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,9 @@ def check_count(value: int, name: str, *, minimum: int = 0) -> int:
     >>> check_count(3, "n_subjects", minimum=1)
     3
     """
-    try:
-        count = operator.index(value)
-    except TypeError as error:
-        raise InputError(f"{name}={value!r}; expected a whole number ≥ {minimum}.") from error
-    if count < minimum or isinstance(value, bool | np.bool_):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < minimum:
         raise InputError(f"{name}={value!r}; expected a whole number ≥ {minimum}.")
-    return count
+    return int(value)
 
 
 def check_share(value: float, name: str, *, below: float = 1.0) -> float:

@@ -81,6 +81,7 @@ class ComBat(ComponentMethod):
         """Validate the parameters, before any data are read; `fit` does so as well."""
         super().check_parameters()
         check_count(self.n_batches, "n_batches", minimum=2)
+        _combat_model()
 
     def _fit_components(
         self, log_edges: Floats, confounds: Floats, covariates: Floats | None
