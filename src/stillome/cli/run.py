@@ -59,7 +59,7 @@ def run(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Remove head motion from connectomes, test that it is removed, and write a report.
+    """Remove head motion from connectomes, test how much is left, and write a report.
 
     Reads, fits, adjusts, tests whether motion can still be predicted, measures what was kept,
     predicts the traits, and puts everything into one folder with one HTML page.

@@ -109,7 +109,7 @@ def fidelity_table(folder: RunFolder) -> HtmlTable:
 
 
 def graph_table(folder: RunFolder) -> HtmlTable:
-    """Return each graph measure before and after, and how it goes with motion."""
+    """Return each graph measure before and after, and its correlation with motion."""
     table = folder.graph_measures
     known = folder.known
     motion = folder.motion[known, 0]

@@ -8,11 +8,7 @@ from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices, shaped_like
-from stillome.cohort.validation import (
-    check_count,
-    check_lengths,
-    check_random_state,
-)
+from stillome.cohort.validation import check_count, check_lengths, check_random_state
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
@@ -39,12 +35,8 @@ from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
 _KEPT = (
-    "n_regions_",
-    "n_features_in_",
-    "n_confounds_",
-    "_one_trait",
-    "training_hash_",
-    "invariance_weight_",
+    *("n_regions_", "n_features_in_", "n_confounds_", "_one_trait"),
+    *("training_hash_", "invariance_weight_"),
 )
 
 
