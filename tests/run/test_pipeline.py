@@ -31,12 +31,17 @@ def interrupt_at(name):
     return step
 
 
+# A certificate at the 5 % level fails by chance in one cohort of twenty; of seeds 0 to 7 it does in
+# the first.
+SEED = 1
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A run that nobody stopped, in the folder `out` beside the files `study`."""
     place = tmp_path_factory.mktemp("whole")
     with contextlib.chdir(place):
-        settings = write_study(Path("study"))
+        settings = write_study(Path("study"), seed=SEED)
         begun = []
         run_pipeline(settings, "out", report=False, step=begun.append)
     return place / "out", settings, begun
@@ -170,7 +175,7 @@ def test_stopped_after_every_step_and_by_two_workers_the_bytes_are_the_same(
 ):
     out, settings, begun = whole
     monkeypatch.chdir(tmp_path)
-    write_study(Path("study"))
+    write_study(Path("study"), seed=SEED)
     for name in begun:
         with pytest.raises(InterruptedHere):
             run_pipeline(
@@ -187,7 +192,7 @@ def test_stopped_after_every_step_and_by_two_workers_the_bytes_are_the_same(
 def test_stopped_in_the_middle_of_a_step_nothing_is_half_written(whole, tmp_path, monkeypatch):
     _, settings, _ = whole
     monkeypatch.chdir(tmp_path)
-    write_study(Path("study"))
+    write_study(Path("study"), seed=SEED)
 
     def stop(done, total):
         raise InterruptedHere
