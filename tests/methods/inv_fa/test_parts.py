@@ -1,11 +1,14 @@
 """The parts of the model as one thing: units, storage, and motion that is missing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
-from stillome.methods.inv_fa.parts import InvariantModel
+from stillome.methods.inv_fa.parts import STAGES, InvariantModel
+from stillome.methods.inv_fa.tuning import TUNING
 
 V, N = 12, 150
 E = V * (V - 1) // 2
@@ -89,3 +92,17 @@ def test_the_effect_is_sure_at_the_same_motion_and_less_sure_further_away(model)
     sd = model.log_ratio_sd(latent, np.array([[0.3], [0.5], [1.5]]), reference)
     assert_allclose(sd[0], 0, atol=1e-9)
     assert (sd[2] > sd[1]).all() and (sd[1] > 0).all()
+
+
+def test_iterations_of_every_stage_are_recorded_and_stored(model):
+    assert set(model.n_iter) == set(STAGES)
+    assert min(model.n_iter.values()) >= 1 and max(model.n_iter.values()) < 100
+    assert from_arrays(to_arrays(model)).n_iter == model.n_iter
+
+
+def test_another_tuning_record_is_used(model, data):
+    strict = replace(TUNING, least_reliable=0.999)
+    other = InvariantModel.fit(
+        *data, n_regions=V, n_components=6, lengths=None, covariates=None, tuning=strict
+    )
+    assert (other.encoder.weights == 0).all() and model.encoder.weights.any()

@@ -75,6 +75,13 @@ def test_draws_depend_on_the_own_connectome_and_the_seed_only():
     assert stats.kstest(draws.ravel(), "uniform").pvalue > 0.001
 
 
+def test_draws_follow_the_edges_when_these_are_permuted():
+    rng = np.random.default_rng(2)
+    edges, ranks, turn = rng.poisson(3, (4, 30)), rng.permutation(30), rng.permutation(30)
+    draws = positions_in_step(edges, [0, 0], ranks)
+    assert_array_equal(positions_in_step(edges[:, turn], [0, 0], ranks[turn]), draws[:, turn])
+
+
 class Weights:
     shape = (4000, 3)
 

@@ -197,12 +197,13 @@ def _fit(
     full = design.with_individual(individual.loadings)
     n_free = design.features.shape[1]
     n_shared = n_free + design.n_regions
-    groups, floors = [slice(n_free, n_shared)], [_TINY]
+    groups: list[slice] = [slice(n_free, n_shared)]
+    floors: list[float | None] = [None]
     if individual.loadings.shape[1]:
         groups.append(slice(n_shared, full.shape[1]))
         # Correlations with motion have at least the variance that chance gives them.
         floors.append(1 / n_subjects)
-    return fit_mixed_model(estimates, variances, full, groups, [*floors, _TINY], iterations)
+    return fit_mixed_model(estimates, variances, full, groups, [*floors, None], iterations)
 
 
 def _pooled(
