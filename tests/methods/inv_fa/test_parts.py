@@ -18,8 +18,8 @@ E = V * (V - 1) // 2
 def data():
     rng = np.random.default_rng(0)
     motion = rng.lognormal(-1, 0.5, (N, 1))
-    person = rng.standard_normal((N, 3)) @ rng.normal(0, 0.4, (3, E))
-    return rng.poisson(np.exp(rng.uniform(1, 4, E) + person - 0.7 * motion)), motion
+    differences = rng.standard_normal((N, 3)) @ rng.normal(0, 0.4, (3, E))
+    return rng.poisson(np.exp(rng.uniform(1, 4, E) + differences - 0.7 * motion)), motion
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,10 @@ def test_missing_motion_is_filled_in_and_known_motion_kept(model, data):
 def test_a_confound_that_is_known_stays_so_where_another_is_not():
     rng = np.random.default_rng(3)
     motion, site = rng.gamma(2, 0.2, 60), rng.integers(0, 2, 60)
-    people = rng.standard_normal((60, 2)) @ rng.normal(0, 0.4, (2, E))
-    edges = rng.poisson(np.exp(4 + people - motion[:, None] + 0.3 * site[:, None])).astype(float)
+    differences = rng.standard_normal((60, 2)) @ rng.normal(0, 0.4, (2, E))
+    edges = rng.poisson(np.exp(4 + differences - motion[:, None] + 0.3 * site[:, None])).astype(
+        float
+    )
     confounds = np.column_stack([motion, site])
     model = fitted(edges, confounds)
     known, _ = model.encode(edges, confounds)

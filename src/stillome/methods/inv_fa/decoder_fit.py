@@ -111,8 +111,8 @@ class _DecoderFit:
         functions = susceptible_functions(
             self.functions, self.latent, self.susceptibility, self.shares
         )
-        self.person = self.offset + self.single @ self.loadings
-        log_rates = np.clip(self.effect.log_rates(functions) + self.person, *LOG_RATE_RANGE)
+        self.own = self.offset + self.single @ self.loadings
+        log_rates = np.clip(self.effect.log_rates(functions) + self.own, *LOG_RATE_RANGE)
         self.rates = np.exp(log_rates)
         dispersion = fit_dispersion(self.counts, self.rates, self.tuning.stages)
         self.dispersion = dispersion.astype(self.counts.dtype)
@@ -175,8 +175,8 @@ class _DecoderFit:
         self.susceptibility = self._bounded(confirmed)
 
     def _along_effects(self) -> AlongEffects:
-        baseline = self.effect.baseline.astype(self.person.dtype)
-        usual = np.exp(np.clip(baseline + self.person, *LOG_RATE_RANGE))
+        baseline = self.effect.baseline.astype(self.own.dtype)
+        usual = np.exp(np.clip(baseline + self.own, *LOG_RATE_RANGE))
         relative = RelativeResidual.of(self.counts, self.rates, usual, self.dispersion, self.tuning)
         parts = [self.functions @ share.astype(self.functions.dtype) for share in self.shares]
         return relative.along(parts, self.effect.slopes)

@@ -135,7 +135,7 @@ def test_zeros_of_weights_become_as_frequent_as_at_the_reference(there):
         assert (moved[data.values > 0] > 0).all()
 
 
-def test_an_unsure_effect_moves_weights_by_its_uncertainty():
+def test_weights_are_drawn_with_the_uncertainty_of_the_effect():
     data = Weights(0.0)
     moved = replay_weights(
         data.values, data.here, data.here, data.shares(0, 0), data.sure + 0.1, data.positions
@@ -164,7 +164,7 @@ class TestInterval:
         assert ((lower <= moved) & (moved <= upper)).mean() >= 0.8
         assert ((lower < moved) & (moved < upper)).mean() < 0.8
 
-    def test_holds_when_the_effect_itself_is_unsure(self):
+    def test_holds_when_the_effect_itself_is_uncertain(self):
         shift = 0.2 * self.rng.standard_normal(self.shape)
         true = Law(self.there.log_rates + shift, self.there.dispersions)
         moved = replay_counts(self.counts, self.here, true, self.rng.random(self.shape))

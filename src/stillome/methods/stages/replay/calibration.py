@@ -54,7 +54,7 @@ class Calibration:
         groups = np.array_split(np.argsort(log_rates, kind="stable"), n_groups)
         middles = np.array([float(np.median(log_rates[group])) for group in groups])
         excess = np.stack([_excess(scores[group], tuning.tail_counts) for group in groups])
-        # Groups of the same rate cannot be told apart.
+        # Groups of the same rate are redundant.
         kept = np.r_[True, np.diff(middles) > 1e-6]
         return cls(middles[kept], excess[kept])
 
