@@ -96,7 +96,7 @@ class IndividualDifferences(NamedTuple):
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
         spread = residual.std(axis=0, dtype=np.float64) + 1e-12
         standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-        spectrum = leading_factors(standard, tuning.max_factors, n_lost)
+        spectrum = leading_factors(standard, None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
         loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
