@@ -1,4 +1,4 @@
-"""Negative binomial counts: cdf, quantile, and the randomised map from one law to another.
+"""Negative binomial counts: cdf, quantile, and the randomised map between distributions.
 
 `mean` and `size` are the parameters throughout: the variance is mean + mean²/size, so a large size
 is close to Poisson. Tail probabilities are kept on the side where they are small, so a count far
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from stillome.arrays import Floats
 from stillome.counts.quantiles import quantile
 from stillome.counts.tails import (
     SMALLEST_TAIL,
     Flags,
-    Floats,
     at_zero,
     probability_mass,
     tail_at,
@@ -117,21 +117,21 @@ def map_counts(
     """Carry counts from one negative binomial to the same quantile of another.
 
     Each count k gets u, uniform between P(X < k) and P(X ≤ k), and becomes the u-quantile of the
-    target. If the counts follow the first law, the answer follows the second exactly, zeros
-    included; where both laws are the same the count stays as it is.
+    target. If the counts follow the first distribution, the answer follows the second exactly,
+    zeros included; where both distributions are the same the count stays as it is.
 
     Parameters
     ----------
     counts : array-like of whole numbers ≥ 0
     mean, size : array-like
-        The law that the counts follow; broadcast against `counts`.
+        The distribution that the counts follow; broadcast against `counts`.
     to_mean, to_size : array-like
-        The law that the answer should follow.
+        The distribution that the answer should follow.
     positions : array-like of numbers between 0 and 1, optional
         Where each count sits inside its step; drawn from `random_state` if not given.
     carry : callable, optional
-        For counts that follow the laws only roughly: given flat arrays of normal scores in the
-        first law and of both means, it returns the scores that the answer should have.
+        For counts that follow the distributions only roughly: given flat arrays of normal scores
+        in the first distribution and of both means, it returns the scores of the answer.
     random_state : int, numpy.random.Generator or None
 
     Returns
@@ -173,9 +173,9 @@ def map_counts(
 
 
 def nb_scores(counts: ArrayLike, mean: ArrayLike, size: ArrayLike, positions: ArrayLike) -> Floats:
-    """Return where counts lie in their laws, as normal scores.
+    """Return the positions of counts in their distributions, as normal scores.
 
-    If the counts follow the laws and positions are uniform, the scores are standard normal.
+    They are standard normal if the counts follow the distributions and positions are uniform.
 
     Parameters
     ----------

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from stillome.arrays import Floats
 from stillome.counts.tails import (
     SMALLEST_TAIL,
     Flags,
-    Floats,
     at_zero,
     probability_mass,
     tail_at,

@@ -34,8 +34,8 @@ def test_left_out_predictions_are_those_of_models_that_never_saw_the_subject(dat
 def test_unseen_motion_is_read_as_surely_as_it_says():
     rng = np.random.default_rng(1)
     confounds = rng.lognormal(-1, 0.5, (600, 1))
-    person = 0.3 * rng.standard_normal((600, 4)) @ rng.standard_normal((4, 100))
-    counts = rng.poisson(np.exp(rng.uniform(1, 4, 100) + person - confounds))
+    differences = 0.3 * rng.standard_normal((600, 4)) @ rng.standard_normal((4, 100))
+    counts = rng.poisson(np.exp(rng.uniform(1, 4, 100) + differences - confounds))
     model, _ = ConfoundInference.fit(counts[:300], confounds[:300])
     inferred = model.infer(counts[300:])
     errors = confounds[300:] - inferred.mean

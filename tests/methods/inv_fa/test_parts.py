@@ -1,11 +1,14 @@
 """The parts of the model as one thing: units, storage, and motion that is missing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
-from stillome.methods.inv_fa.parts import InvariantModel
+from stillome.methods.inv_fa.parts import STAGES, InvariantModel
+from stillome.methods.inv_fa.tuning import TUNING
 
 V, N = 12, 150
 E = V * (V - 1) // 2
@@ -15,8 +18,8 @@ E = V * (V - 1) // 2
 def data():
     rng = np.random.default_rng(0)
     motion = rng.lognormal(-1, 0.5, (N, 1))
-    person = rng.standard_normal((N, 3)) @ rng.normal(0, 0.4, (3, E))
-    return rng.poisson(np.exp(rng.uniform(1, 4, E) + person - 0.7 * motion)), motion
+    differences = rng.standard_normal((N, 3)) @ rng.normal(0, 0.4, (3, E))
+    return rng.poisson(np.exp(rng.uniform(1, 4, E) + differences - 0.7 * motion)), motion
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +65,10 @@ def test_missing_motion_is_filled_in_and_known_motion_kept(model, data):
 def test_a_confound_that_is_known_stays_so_where_another_is_not():
     rng = np.random.default_rng(3)
     motion, site = rng.gamma(2, 0.2, 60), rng.integers(0, 2, 60)
-    people = rng.standard_normal((60, 2)) @ rng.normal(0, 0.4, (2, E))
-    edges = rng.poisson(np.exp(4 + people - motion[:, None] + 0.3 * site[:, None])).astype(float)
+    differences = rng.standard_normal((60, 2)) @ rng.normal(0, 0.4, (2, E))
+    edges = rng.poisson(np.exp(4 + differences - motion[:, None] + 0.3 * site[:, None])).astype(
+        float
+    )
     confounds = np.column_stack([motion, site])
     model = fitted(edges, confounds)
     known, _ = model.encode(edges, confounds)
@@ -89,3 +94,17 @@ def test_the_effect_is_sure_at_the_same_motion_and_less_sure_further_away(model)
     sd = model.log_ratio_sd(latent, np.array([[0.3], [0.5], [1.5]]), reference)
     assert_allclose(sd[0], 0, atol=1e-9)
     assert (sd[2] > sd[1]).all() and (sd[1] > 0).all()
+
+
+def test_iterations_of_every_stage_are_recorded_and_stored(model):
+    assert set(model.n_iter) == set(STAGES)
+    assert min(model.n_iter.values()) >= 1 and max(model.n_iter.values()) < 100
+    assert from_arrays(to_arrays(model)).n_iter == model.n_iter
+
+
+def test_another_tuning_record_is_used(model, data):
+    strict = replace(TUNING, least_reliable=0.999)
+    other = InvariantModel.fit(
+        *data, n_regions=V, n_components=6, lengths=None, covariates=None, tuning=strict
+    )
+    assert (other.encoder.weights == 0).all() and model.encoder.weights.any()

@@ -49,7 +49,7 @@ def test_scatter_is_split_into_spread_and_grain():
     assert none < 0.05
 
 
-def test_edges_that_nobody_has_do_no_harm():
+def test_empty_edges_do_no_harm():
     rng = np.random.default_rng(3)
     weights = np.where(np.arange(20) < 3, 0.0, rng.gamma(2.0, 1.0, (50, 20)))
     spread, grain = fit_spread(weights, np.zeros((50, 20)))

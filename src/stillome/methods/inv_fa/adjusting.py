@@ -65,8 +65,8 @@ def replay(
         # The posterior sd grows with motion. At least its average is used for everybody, so that
         # the width of the draws does not reveal motion.
         typical = model.typical_log_ratio_sd(level)
-        unsure = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
-        moved = replay_weights(edges * unit, here, there, zeros, unsure, positions) / unit
+        effect_sd = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
+        moved = replay_weights(edges * unit, here, there, zeros, effect_sd, positions) / unit
         if edges.dtype.kind == "f":
             moved = moved.astype(edges.dtype)
     there_already = (motion == level).all(axis=1)

@@ -45,9 +45,9 @@ class Decoder:
     def log_rates(self, effect: MotionEffect, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:
         """Return the log rate of every edge, shape (n, E)."""
         dtype = functions.dtype
-        person = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
+        own = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
         moved = effect.log_rates(self.susceptible(functions, latent))
-        return np.clip(moved + person, *LOG_RATE_RANGE)
+        return np.clip(moved + own, *LOG_RATE_RANGE)
 
     def susceptible(self, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:
         """Return functions of motion (n, P), multiplied by each subject's susceptibility."""

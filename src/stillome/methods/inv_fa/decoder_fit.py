@@ -23,7 +23,7 @@ from stillome.methods.stages.motion_effect.dispersion import (
     likely_dispersion,
 )
 from stillome.methods.stages.motion_effect.effect import MotionEffect
-from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
+from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
@@ -70,8 +70,8 @@ def fit_decoder(
     state.confirm_susceptibility()
     state.update_rates()
     start = state.dispersion.astype(np.float64)
-    dispersion = likely_dispersion(counts, state.rates, start, tuning.stages, iterations)
-    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, tuning.stages)
+    dispersion = likely_dispersion(counts, state.rates, start, iterations)
+    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions)
     return Decoder(
         offset=state.offset.astype(np.float64),
         loadings=state.loadings.astype(np.float64),
@@ -111,10 +111,10 @@ class _DecoderFit:
         functions = susceptible_functions(
             self.functions, self.latent, self.susceptibility, self.shares
         )
-        self.person = self.offset + self.single @ self.loadings
-        log_rates = np.clip(self.effect.log_rates(functions) + self.person, *LOG_RATE_RANGE)
+        self.own = self.offset + self.single @ self.loadings
+        log_rates = np.clip(self.effect.log_rates(functions) + self.own, *LOG_RATE_RANGE)
         self.rates = np.exp(log_rates)
-        dispersion = fit_dispersion(self.counts, self.rates, self.tuning.stages)
+        dispersion = fit_dispersion(self.counts, self.rates)
         self.dispersion = dispersion.astype(self.counts.dtype)
 
     def improve_loadings(self) -> float:
@@ -127,8 +127,7 @@ class _DecoderFit:
         self.n_steps += 1
         newton = self._diagonal_step if self.n_steps <= _DIAGONAL_FOR else self._exact_step
         step, variances = newton(weights, gradient)
-        largest = self.tuning.stages.largest_step
-        step = np.clip(step, -largest, largest)
+        step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step)
         self.offset, self.loadings = (
             part.astype(residual.dtype) for part in (current[0], current[1:])
@@ -175,8 +174,8 @@ class _DecoderFit:
         self.susceptibility = self._bounded(confirmed)
 
     def _along_effects(self) -> AlongEffects:
-        baseline = self.effect.baseline.astype(self.person.dtype)
-        usual = np.exp(np.clip(baseline + self.person, *LOG_RATE_RANGE))
+        baseline = self.effect.baseline.astype(self.own.dtype)
+        usual = np.exp(np.clip(baseline + self.own, *LOG_RATE_RANGE))
         relative = RelativeResidual.of(self.counts, self.rates, usual, self.dispersion, self.tuning)
         parts = [self.functions @ share.astype(self.functions.dtype) for share in self.shares]
         return relative.along(parts, self.effect.slopes)

@@ -30,7 +30,9 @@ from stillome.methods.stages.motion_effect.pooling import (
 )
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
-from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
+from stillome.methods.stages.numeric_limits import LARGEST_EXPLAINED, LOG_RATE_RANGE
+
+_CONSTANT = 1e-6  # standard deviation of an edge that does not vary
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def fit_encoder(
     tuning : Tuning
     iterations : Iterations, optional
     """
-    offset, scale = values.mean(axis=0), values.std(axis=0) + values.dtype.type(tuning.sd_floor)
+    offset, scale = values.mean(axis=0), values.std(axis=0)
+    scale = np.where(scale > _CONSTANT, scale, 1).astype(values.dtype)
     standard = (values - offset) / scale
     drift = _fit_drift(standard, motion, design, tuning, iterations)
     standard -= motion.values @ drift.astype(values.dtype)
@@ -151,7 +154,7 @@ def fit_encoder(
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
     association = fit_association(latent, motion)
     scatter = motion.scatter(latent, around_motion=True)
-    unit_scale = fit_unit_scale(scatter, motion.values, share, tuning)
+    unit_scale = fit_unit_scale(scatter, motion.values, share)
     scatter *= bounded_exp(-motion.values @ unit_scale)
     directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
     left = latent - motion.values @ association
@@ -182,7 +185,7 @@ def _analyse_factors(
     total = np.maximum((table**2).sum(axis=0), table.dtype.type(1e-12))
     explained = ((scores.T @ table) ** 2).sum(axis=0) / total
     # An edge that the factors explain well has little noise of its own, and gets more weight.
-    precision = 1 / np.sqrt(1 - np.clip(explained, 0, tuning.largest_explained))
+    precision = 1 / np.sqrt(1 - np.clip(explained, 0, LARGEST_EXPLAINED))
     weighted = table * precision
     spectrum = leading_factors(weighted, n_components, n_lost)
     reliability = spectrum.reliability()

@@ -61,7 +61,8 @@ class ConfoundInference:
         """
         logs = np.log1p(counts[: tuning.max_subjects].astype(np.float32))
         targets = confounds[: tuning.max_subjects]
-        center, scale = logs.mean(axis=0), logs.std(axis=0) + np.float32(tuning.sd_floor)
+        center, scale = logs.mean(axis=0), logs.std(axis=0)
+        scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
         standard = (logs - center) / scale
         kernel = (standard @ standard.T).astype(np.float64) / standard.shape[1]
         values, vectors = np.linalg.eigh(kernel)

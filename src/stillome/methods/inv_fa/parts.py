@@ -102,7 +102,7 @@ class InvariantModel:
         edges, confounds = edges[order], confounds[order]
         covariates = None if covariates is None else covariates[order]
         iterations, whole = Iterations(tuning.stages), is_whole(edges)
-        unit = weight_unit(edges, tuning)
+        unit = weight_unit(edges)
         counts = (edges * unit).astype(np.float32)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         motion = MotionFunctions.given(basis(confounds), covariates)
@@ -117,7 +117,7 @@ class InvariantModel:
         zeros = no_zero_model(counts, basis.n_functions)
         if not whole:
             log_rates = decoder.log_rates(effect, motion.values, z)
-            decoder = _scattered_like(counts, log_rates, decoder, tuning)
+            decoder = _scattered_like(counts, log_rates, decoder)
             zeros = fit_zero_model(counts, basis(confounds), design, tuning.stages, iterations)
         inference, left_out = ConfoundInference.fit(counts, confounds, tuning)
         model = cls(
@@ -265,13 +265,13 @@ def _fit_effect(
         uncertainties=effect.uncertainties / motion.spread[:, None],
         dispersion_slopes=effect.dispersion_slopes / motion.spread,
     )
-    return refit_baseline(counts, motion.values, effect, tuning.stages, iterations)
+    return refit_baseline(counts, motion.values, effect, iterations)
 
 
 def _scattered_like(
-    weights: NDArray[np.float32], log_rates: NDArray[Any], decoder: Decoder, tuning: Tuning
+    weights: NDArray[np.float32], log_rates: NDArray[Any], decoder: Decoder
 ) -> Decoder:
     """Replace the dispersions of counts by those of weights, which follow no known distribution."""
-    spread, grain = fit_spread(weights, log_rates, tuning)
+    spread, grain = fit_spread(weights, log_rates)
     none = np.zeros_like(decoder.dispersion_slopes)
     return replace(decoder, dispersion=spread, grain=grain, dispersion_slopes=none)

@@ -19,9 +19,7 @@ def fit_common_scale(standard: AnyFloats, functions: AnyFloats) -> Floats:
     return beyond_chance(slopes[:, 0], variance[0])
 
 
-def fit_unit_scale(
-    latent: Floats, functions: AnyFloats, share: Floats, tuning: Tuning = TUNING
-) -> Floats:
+def fit_unit_scale(latent: Floats, functions: AnyFloats, share: Floats) -> Floats:
     """Find how the log standard deviation of units changes with motion, (P, K).
 
     The change is a line in the share of signal that a unit holds. The change of one unit is
@@ -35,7 +33,8 @@ def fit_unit_scale(
     line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
     common = own @ line
     size = np.sqrt((common**2).sum(axis=1, keepdims=True))
-    kept = beyond_chance(size, chance.mean(), tuning.unit_margin) / np.maximum(size, 1e-12)
+    # Chance gives the square of two coefficients twice the variance of one.
+    kept = beyond_chance(size, 2 * chance.mean()) / np.maximum(size, 1e-12)
     slopes[:, active] = (kept * common) @ line.T
     return slopes
 

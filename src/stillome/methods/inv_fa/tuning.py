@@ -17,42 +17,27 @@ class Tuning:
     ----------
     stages : StageTuning
         Those of the stages that estimate and replay the effect of motion.
-    sd_floor : float
-        Added to the standard deviation of every edge before factors are estimated.
     least_reliable : float
         Factors with a smaller squared cosine to their true direction are left out.
-    largest_explained : float
-        Largest share of an edge's variance that factors may explain when edges are weighted.
     largest_weight : float
         Functions of motion are cut off here, in standard deviations, as weights of a covariance.
     scale_margin : float
         A change of covariance with motion must exceed the noise edge by this factor.
-    unit_margin : float
-        The common change of spreads with motion is shrunk by this many times its sampling variance.
     least_ratio : float
         Susceptibility uses counts whose rate differs from the rate at average motion by less than
         this factor, either way.
     largest_spread : float
         Susceptibilities of a larger standard deviation over subjects are not used.
-    largest_unit : float
-        Weights are rescaled so that their median is at most this many counts.
-    seldom_empty : float
-        Edges that are empty in fewer subjects show how weights scatter.
     max_subjects : int
         Subjects from which unknown motion is learned to be inferred.
     """
 
     stages: StageTuning = STAGE_TUNING
-    sd_floor: float = 0.05
     least_reliable: float = 0.1
-    largest_explained: float = 0.95
     largest_weight: float = 3.0
     scale_margin: float = 1.5
-    unit_margin: float = 4.0
     least_ratio: float = 0.05
     largest_spread: float = 0.5
-    largest_unit: float = 1000.0
-    seldom_empty: float = 0.1
     max_subjects: int = 3000
 
 

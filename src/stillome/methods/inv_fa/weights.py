@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
+_LARGEST_MEDIAN = 1000.0  # counts, for weights without a grain
 _SPREAD_RANGE = (1e-6, 50.0)
 _LARGEST_LOG_VARIANCE = 3.0
 
@@ -17,7 +17,7 @@ def is_whole(edges: NDArray[Any]) -> bool:
     return edges.dtype.kind in "iu" or bool((edges == np.floor(edges)).all())
 
 
-def weight_unit(edges: NDArray[Any], tuning: Tuning = TUNING) -> float:
+def weight_unit(edges: NDArray[Any]) -> float:
     """Return the factor that makes weights vary like counts; 1 for whole numbers.
 
     A sum of streamline weights has variance κ · mean + φ · mean² (compound Poisson); divided by κ
@@ -27,7 +27,6 @@ def weight_unit(edges: NDArray[Any], tuning: Tuning = TUNING) -> float:
     Parameters
     ----------
     edges : array of shape (n, E)
-    tuning : Tuning
     """
     positive = edges[edges > 0]
     if is_whole(edges) or not positive.size:
@@ -42,20 +41,17 @@ def weight_unit(edges: NDArray[Any], tuning: Tuning = TUNING) -> float:
     )
     slope = max(at_middling - at_weak, 0.0) / max(middling - weak, 1e-12)
     median = float(np.median(positive))
-    return float(1 / np.clip(at_weak - slope * weak, median / tuning.largest_unit, median))
+    return float(1 / np.clip(at_weak - slope * weak, median / _LARGEST_MEDIAN, median))
 
 
-def fit_spread(
-    weights: NDArray[Any], log_rates: NDArray[Any], tuning: Tuning = TUNING
-) -> tuple[Floats, Floats]:
+def fit_spread(weights: NDArray[Any], log_rates: NDArray[Any]) -> tuple[Floats, Floats]:
     """Estimate how weights scatter around their rates: variance / rate² = spread + grain / rate.
 
-    Least squares of squared log residuals on 1 / rate, within edges.
+    Least squares of squared log residuals on 1 / rate, within edges that are never empty.
 
     Parameters
     ----------
     weights, log_rates : arrays of shape (n, E)
-    tuning : Tuning
 
     Returns
     -------
@@ -72,7 +68,7 @@ def fit_spread(
     square = residual**2
     spread = square.sum(axis=0) / n_present
     weakness = np.exp(-log_rates.astype(np.float64))
-    usual = present.mean(axis=0) > 1 - tuning.seldom_empty
+    usual = present.all(axis=0)
     varying = weakness[:, usual] - weakness[:, usual].mean(axis=0)
     slope = (varying * square[:, usual]).sum() / max(float((varying**2).sum()), 1e-12)
     grain = max(float(slope), 0.0)

@@ -9,4 +9,6 @@ DISPERSION_RANGE = (1e-3, 50.0)  # from nearly Poisson to nearly always empty
 PROBABILITY_RANGE = (1e-4, 1 - 1e-4)  # of a quantile that is drawn for a weight
 ZERO_SHARE_RANGE = (1e-3, 1 - 1e-3)  # probability that a weight is 0
 LARGEST_SLOPE = 5.0  # of a log rate on a function of motion of unit variance
+LARGEST_STEP = 1.0  # of one Newton step in a log rate, slope, loading or log dispersion
+LARGEST_EXPLAINED = 0.95  # share of an edge's variance; noise-free edges would get all the weight
 LARGEST_LOG_SCALE = 3.0  # change of a standard deviation with motion, as a logarithm

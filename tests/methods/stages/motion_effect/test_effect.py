@@ -3,23 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize_scalar
-from scipy.stats import nbinom
 from sklearn.linear_model import PoissonRegressor
 
 from stillome.cohort.edges import edge_indices
-from stillome.methods.stages.motion_effect.dispersion import (
-    fit_dispersion,
-    fit_dispersion_slopes,
-    likely_dispersion,
-    scaled_dispersion,
-)
+from stillome.exceptions import StillomeWarning
 from stillome.methods.stages.motion_effect.effect import (
     fit_motion_effect,
     log_means,
     refit_baseline,
 )
 from stillome.methods.stages.motion_effect.pooling import EdgeDesign
+from stillome.methods.stages.stage_tuning import StageTuning
 
 V, N = 16, 250
 E = V * (V - 1) // 2
@@ -68,55 +62,6 @@ def test_motion_that_does_nothing_has_no_effect():
     assert np.abs(effect.slopes).max() < 0.1
 
 
-def test_dispersion_is_found_edge_by_edge():
-    rng = np.random.default_rng(3)
-    true = rng.uniform(0.05, 1, E)
-    rates = np.broadcast_to(rng.uniform(20, 100, E), (2000, E)).astype(np.float32)
-    found = fit_dispersion(draw(rates, true, rng), rates)
-    assert_allclose(found, true, rtol=0.35)
-    assert np.corrcoef(found, true)[0, 1] > 0.97
-
-
-def test_dispersion_of_edges_that_are_all_alike():
-    rng = np.random.default_rng(4)
-    rates = np.full((500, E), 30, np.float32)
-    assert_allclose(fit_dispersion(draw(rates, np.array(0.2), rng), rates), 0.2, atol=0.07)
-
-
-def test_likely_dispersion_is_the_maximum_of_the_likelihood():
-    rng = np.random.default_rng(7)
-    true = rng.uniform(0.1, 1, E)
-    rates = np.broadcast_to(rng.uniform(5, 50, E), (3000, E)).astype(np.float32)
-    counts = draw(rates, true, rng)
-    found = likely_dispersion(counts, rates, np.full(E, 0.3))
-    assert_allclose(found, true, rtol=0.3)
-    best = minimize_scalar(
-        lambda t: -nbinom.logpmf(counts[:, 0], np.exp(-t), 1 / (1 + rates[:, 0] * np.exp(t))).sum(),
-        bounds=(-4, 2),
-    )
-    assert_allclose(np.log(found[0]), best.x, atol=0.03)
-
-
-def test_a_few_huge_counts_do_not_rule_the_dispersion():
-    rng = np.random.default_rng(8)
-    rates = np.full((400, E), 30, np.float32)
-    counts = draw(rates, np.array(0.2), rng)
-    counts[:2] *= 30
-    moments = fit_dispersion(counts, rates)
-    likely = likely_dispersion(counts, rates, moments)
-    assert np.median(likely) < 0.3 * np.median(moments)
-
-
-@pytest.mark.parametrize("slope", [0.0, 0.5])
-def test_dispersion_that_grows_with_motion(slope):
-    planted = Planted(5)
-    rates = np.exp(np.broadcast_to(planted.baseline + 1, (N, E)))
-    dispersion = scaled_dispersion(planted.dispersion, np.array([slope]), planted.functions)
-    counts = draw(rates, dispersion, np.random.default_rng(5))
-    found = fit_dispersion_slopes(counts, rates, planted.dispersion, planted.functions)
-    assert_allclose(found, slope, atol=0.1)
-
-
 def test_an_edge_never_seen_counts_half_a_fibre():
     counts = np.zeros((50, 3))
     counts[:, 1] = 4
@@ -128,3 +73,21 @@ def test_baselines_follow_the_slopes():
     effect = fit_motion_effect(planted.counts, planted.functions, planted.design)
     refitted = refit_baseline(planted.counts, planted.functions + 1, effect)
     assert_allclose(refitted.baseline, effect.baseline - effect.slopes[0], atol=0.02)
+
+
+def test_slopes_do_not_change_when_iterated_further():
+    planted = Planted(7)
+    exact = StageTuning(tolerance=1e-3)
+    usual = fit_motion_effect(planted.counts, planted.functions, planted.design)
+    further = fit_motion_effect(planted.counts, planted.functions, planted.design, exact)
+    change = (further.slopes - usual.slopes) / usual.uncertainties
+    assert 0 < np.sqrt((change**2).mean()) < 0.2
+
+
+def test_too_few_iterations_are_said():
+    planted = Planted(8)
+    hasty = StageTuning(max_iter=1)
+    with pytest.warns(StillomeWarning) as caught:
+        fit_motion_effect(planted.counts, planted.functions, planted.design, hasty)
+    said = {str(warning.message).split("'")[1] for warning in caught}
+    assert {"motion effect", "pooling", "variance components"} <= said

@@ -38,15 +38,15 @@ def test_a_pattern_is_found_to_within_what_theory_promises(rank):
     assert np.mean((found - truth) ** 2) < 1.3 * 2 * rank / V
 
 
-def test_unsure_edges_are_filled_in_from_sure_ones():
+def test_imprecise_edges_are_imputed_from_precise_ones():
     rng = np.random.default_rng(4)
     truth = planted(rng, 1)
     variances = np.where(rng.random(len(truth)) < 0.3, 1e4, 0.25)
     found = low_rank_pattern(
         truth + rng.standard_normal(len(truth)) * np.sqrt(variances), variances, V
     )
-    unsure = variances > 1
-    assert np.mean((found - truth)[unsure] ** 2) < 0.35 * np.mean(truth[unsure] ** 2)
+    imprecise = variances > 1
+    assert np.mean((found - truth)[imprecise] ** 2) < 0.35 * np.mean(truth[imprecise] ** 2)
 
 
 def test_the_unit_of_the_values_does_not_matter():

@@ -1,4 +1,4 @@
-"""What edges learn from each other, held against planted effects."""
+"""Pooling over edges, against planted effects."""
 
 import numpy as np
 import pytest
@@ -66,10 +66,10 @@ def test_chance_correlations_with_motion_are_left_out(seed):
     chance = planted.rng.standard_normal(planted.loadings.shape[1]) / np.sqrt(N)
     estimates = planted.estimates + planted.loadings @ chance
     arguments = (estimates, planted.variances, planted.design)
-    told = pool_effects(*arguments, planted.individual(), N)
-    untold = pool_effects(*arguments, NONE, N)
-    assert error(told.effects, planted.effects) < 0.75 * error(untold.effects, planted.effects)
-    assert 0.2 < told.chance < 2.5
+    pooled = pool_effects(*arguments, planted.individual(), N)
+    without = pool_effects(*arguments, NONE, N)
+    assert error(pooled.effects, planted.effects) < 0.75 * error(without.effects, planted.effects)
+    assert 0.2 < pooled.chance < 2.5
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -85,7 +85,7 @@ def test_an_association_far_beyond_chance_is_part_of_the_effect(seed):
     assert error(unreliable.effects, planted.effects) < 0.2 * real.std()
 
 
-def test_loadings_of_an_edge_that_tells_nothing_are_not_believed():
+def test_loadings_of_an_edge_without_information_are_unreliable():
     planted = Planted(0)
     weak = np.arange(E) < 20
     information = np.where(weak, 1e-3, 2.0)
@@ -130,8 +130,8 @@ def test_lengths_help_where_motion_acts_by_length():
 
 def test_individual_differences_are_found_with_their_size():
     rng = np.random.default_rng(4)
-    people, loadings = rng.standard_normal((N, 3)), rng.normal(0, 0.3, (E, 3))
-    residual = people @ loadings.T + rng.standard_normal((N, E))
+    scores, loadings = rng.standard_normal((N, 3)), rng.normal(0, 0.3, (E, 3))
+    residual = scores @ loadings.T + rng.standard_normal((N, E))
     found = IndividualDifferences.find(residual)
     assert found.loadings.shape[0] == E and 3 <= found.loadings.shape[1] <= 5
     assert (found.reliability[0, :3] > 0.9).all()

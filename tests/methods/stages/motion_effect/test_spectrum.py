@@ -16,11 +16,11 @@ def centred_noise(shape: tuple[int, int], seed: int) -> np.ndarray:
 
 def with_spikes(shape: tuple[int, int], strengths: tuple[float, ...], seed: int):
     rng = np.random.default_rng(seed)
-    people = rng.standard_normal((shape[0], len(strengths)))
+    subjects = rng.standard_normal((shape[0], len(strengths)))
     directions = np.linalg.qr(rng.standard_normal((shape[1], len(strengths))))[0]
-    signal = people * np.sqrt(strengths) @ directions.T
+    signal = subjects * np.sqrt(strengths) @ directions.T
     table = signal + rng.standard_normal(shape)
-    return table - table.mean(axis=0), people, directions
+    return table - table.mean(axis=0), subjects, directions
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -47,10 +47,10 @@ def test_a_table_that_has_lost_everything_has_no_signal():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_planted_factors_are_found(shape):
     strengths = (60.0, 40.0, 25.0)
-    table, people, _ = with_spikes(shape, strengths, 3)
+    table, subjects, _ = with_spikes(shape, strengths, 3)
     spectrum = leading_factors(table, 20)
     assert spectrum.n_signal == 3
-    correlation = np.abs(np.corrcoef(spectrum.scores[:, :3].T, people.T)[:3, 3:])
+    correlation = np.abs(np.corrcoef(spectrum.scores[:, :3].T, subjects.T)[:3, 3:])
     assert (correlation.diagonal() > 0.85).all()
     assert_allclose(spectrum.signal_variances()[:3], strengths, rtol=0.35)
 

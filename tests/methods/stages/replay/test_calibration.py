@@ -35,7 +35,7 @@ def test_scores_of_the_right_law_are_normal():
 def test_the_right_law_needs_hardly_any_calibration():
     rng = np.random.default_rng(2)
     fitted = Calibration.fit(rng.standard_normal(60_000), rng.uniform(-1, 4, 60_000))
-    inner = np.abs(np.linspace(-3.5, 3.5, 57)) < 2
+    inner = np.abs(np.linspace(-2.5, 2.5, 41)) < 2
     assert np.abs(fitted.excess[:, inner]).max() < 0.15
 
 

@@ -75,6 +75,13 @@ def test_draws_depend_on_the_own_connectome_and_the_seed_only():
     assert stats.kstest(draws.ravel(), "uniform").pvalue > 0.001
 
 
+def test_draws_follow_the_edges_when_these_are_permuted():
+    rng = np.random.default_rng(2)
+    edges, ranks, turn = rng.poisson(3, (4, 30)), rng.permutation(30), rng.permutation(30)
+    draws = positions_in_step(edges, [0, 0], ranks)
+    assert_array_equal(positions_in_step(edges[:, turn], [0, 0], ranks[turn]), draws[:, turn])
+
+
 class Weights:
     shape = (4000, 3)
 
@@ -128,7 +135,7 @@ def test_zeros_of_weights_become_as_frequent_as_at_the_reference(there):
         assert (moved[data.values > 0] > 0).all()
 
 
-def test_an_unsure_effect_moves_weights_by_its_uncertainty():
+def test_weights_are_drawn_with_the_uncertainty_of_the_effect():
     data = Weights(0.0)
     moved = replay_weights(
         data.values, data.here, data.here, data.shares(0, 0), data.sure + 0.1, data.positions
@@ -157,7 +164,7 @@ class TestInterval:
         assert ((lower <= moved) & (moved <= upper)).mean() >= 0.8
         assert ((lower < moved) & (moved < upper)).mean() < 0.8
 
-    def test_holds_when_the_effect_itself_is_unsure(self):
+    def test_holds_when_the_effect_itself_is_uncertain(self):
         shift = 0.2 * self.rng.standard_normal(self.shape)
         true = Law(self.there.log_rates + shift, self.there.dispersions)
         moved = replay_counts(self.counts, self.here, true, self.rng.random(self.shape))

@@ -178,7 +178,7 @@ def _place_hinges(values: Floats, tuning: StageTuning) -> Floats:
     hinges = np.full(tuning.few_levels, np.nan)
     levels, sizes = np.unique(values, return_counts=True)
     if len(levels) < tuning.few_levels:
-        inner = levels[1:-1][sizes[1:-1] >= tuning.level_subjects]
+        inner = levels[1:-1][sizes[1:-1] >= tuning.few_levels]
         hinges[: len(inner)], hinges[-1] = inner, levels[-1]
     return hinges
 

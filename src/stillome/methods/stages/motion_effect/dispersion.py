@@ -11,21 +11,17 @@ from scipy import special
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.convergence import Iterations, in_standard_errors
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
-from stillome.methods.stages.numeric_limits import DISPERSION_RANGE
-from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
+from stillome.methods.stages.numeric_limits import DISPERSION_RANGE, LARGEST_STEP
 
 _LEAST_RATIO = 0.05  # of observed to expected dispersion of one subject, before the logarithm
 
 
-def fit_dispersion(
-    counts: AnyFloats, rates: AnyFloats, tuning: StageTuning = STAGE_TUNING
-) -> Floats:
+def fit_dispersion(counts: AnyFloats, rates: AnyFloats) -> Floats:
     """Estimate the dispersion of every edge by moments, shape (E,).
 
     Parameters
     ----------
     counts, rates : arrays of shape (n, E)
-    tuning : StageTuning
     """
     residual = counts - rates
     excess = np.einsum("ne,ne->e", residual, residual, dtype=np.float64) - rates.sum(
@@ -33,10 +29,10 @@ def fit_dispersion(
     )
     own = excess / np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
     mean = rates.mean(axis=0, dtype=np.float64)
-    strong = mean >= np.quantile(mean, 1 - tuning.reference_share)
+    strong = mean >= np.median(mean)
     typical = max(float(np.median(own[strong])), DISPERSION_RANGE[0])
     variance = 2 * (1 / mean + typical) ** 2 / len(counts)
-    between = max(float(np.var(own[strong]) - np.median(variance[strong])), 1e-4)
+    between = _between(own[strong], variance[strong])
     weight = between / (between + variance)
     return np.clip(weight * own + (1 - weight) * typical, *DISPERSION_RANGE)
 
@@ -45,7 +41,6 @@ def likely_dispersion(
     counts: AnyFloats,
     rates: AnyFloats,
     start: Floats,
-    tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
 ) -> Floats:
     """Estimate the dispersion of every edge by penalised likelihood, shape (E,).
@@ -60,12 +55,11 @@ def likely_dispersion(
     counts, rates : arrays of shape (n, E)
     start : array of shape (E,)
         From `fit_dispersion`.
-    tuning : StageTuning
     iterations : Iterations, optional
     """
-    iterations = iterations or Iterations(tuning)
+    iterations = iterations or Iterations()
     means = np.maximum(rates.astype(np.float64), 1e-8)
-    limits, largest = np.log(DISPERSION_RANGE), tuning.largest_step
+    limits = np.log(DISPERSION_RANGE)
     value = np.log(np.clip(start, *DISPERSION_RANGE))
     middle, precision = float(np.median(value)), 1.0
     last_step, last_gradient = np.zeros_like(value), np.zeros_like(value)
@@ -75,18 +69,24 @@ def likely_dispersion(
         moved = np.abs(last_step) > 1e-9
         secant = np.where(moved, (last_gradient - gradient) / np.where(moved, last_step, 1), 0)
         curvature = np.maximum(information, secant) + precision
-        step = np.clip((gradient - precision * (value - middle)) / curvature, -largest, largest)
+        step = (gradient - precision * (value - middle)) / curvature
+        step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         # At the end of its range a dispersion has no step to take.
         last_step, last_gradient = np.clip(value + step, *limits) - value, gradient
         value = value + last_step
         if iterations.converged(in_standard_errors(last_step, curvature)):
             break
         variance = 1 / information
-        sure = variance <= np.quantile(variance, tuning.reference_share)
+        sure = variance <= np.median(variance)
         middle = float(np.median(value[sure]))
-        between = float(np.var(value[sure]) - np.median(variance[sure]))
-        precision = 1 / max(between, tuning.least_spread)
+        precision = 1 / _between(value[sure], variance[sure])
     return np.asarray(np.exp(value))
+
+
+def _between(estimates: Floats, variances: Floats) -> float:
+    """Return the variance of the true values, at least the standard error of this estimate."""
+    total = float(np.var(estimates))
+    return max(total - float(np.median(variances)), total * np.sqrt(2 / len(estimates)), 1e-6)
 
 
 def _derivatives(counts: AnyFloats, means: Floats, sizes: Floats) -> tuple[Floats, Floats]:
@@ -103,7 +103,6 @@ def fit_dispersion_slopes(
     rates: AnyFloats,
     dispersion: Floats,
     functions: AnyFloats,
-    tuning: StageTuning = STAGE_TUNING,
 ) -> Floats:
     """Estimate how the log dispersion of all edges changes with motion, shape (P,).
 
@@ -117,7 +116,7 @@ def fit_dispersion_slopes(
     log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
     log_ratio -= log_ratio.mean()
     slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)
-    return beyond_chance(slopes, log_ratio.var() / len(counts), tuning.dispersion_margin)
+    return beyond_chance(slopes, log_ratio.var() / len(counts))
 
 
 def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:

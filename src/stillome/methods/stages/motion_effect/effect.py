@@ -25,10 +25,11 @@ from stillome.methods.stages.motion_effect.pooling import (
     PooledEffect,
     pool_effects,
 )
-from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LOG_RATE_RANGE
+from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP, LOG_RATE_RANGE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
-_BASELINE_PRECISION = 1e-3  # keeps the baseline of an edge without fibres finite
+# Prior precisions that keep the baseline and the slopes of an edge without fibres finite.
+_BASELINE_PRECISION, _SLOPE_PRECISION = 1e-3, 0.1
 
 
 @dataclass(frozen=True)
@@ -94,24 +95,25 @@ def fit_motion_effect(
     iterations : Iterations, optional
     """
     iterations = iterations or Iterations(tuning)
-    state = _fit_each_edge(counts, functions, tuning, iterations)
+    state = _fit_each_edge(counts, functions, iterations)
     individual = _individual_differences(counts, functions, state, tuning)
+    relax = Relaxation(axis=1)
     for _ in iterations.of("pooling"):
         pooled = _pool(counts, functions, state, design, individual, tuning, iterations)
-        before = state.slopes
+        step = np.stack([effect.effects for effect in pooled]) - state.slopes
         state = replace(
             state,
-            slopes=np.stack([effect.effects for effect in pooled]),
+            slopes=state.slopes + relax(step),
             uncertainties=np.stack([effect.uncertainties for effect in pooled]),
             chance=np.array([effect.chance for effect in pooled]),
         )
-        state = refit_baseline(counts, functions, state, tuning, iterations)
+        state = refit_baseline(counts, functions, state, iterations)
         variances = (state.uncertainties**2).mean(axis=1, keepdims=True)
-        if iterations.converged(in_standard_errors(state.slopes - before, 1 / variances)):
+        if iterations.converged(in_standard_errors(step, 1 / variances)):
             break
     rates = state.rates(functions)
-    dispersion = fit_dispersion(counts, rates, tuning)
-    slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, tuning)
+    dispersion = fit_dispersion(counts, rates)
+    slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
     return replace(state, dispersion=dispersion, dispersion_slopes=slopes)
 
 
@@ -125,43 +127,40 @@ def refit_baseline(
     counts: AnyFloats,
     functions: AnyFloats,
     state: MotionEffect,
-    tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
 ) -> MotionEffect:
     """Refit the baselines by likelihood, at fixed slopes."""
-    iterations = iterations or Iterations(tuning)
+    iterations = iterations or Iterations()
     for _ in iterations.of("baseline"):
         rates = state.rates(functions)
         shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
         gradient = ((counts - rates) * shrink).sum(axis=0, dtype=np.float64)
         information = (rates * shrink).sum(axis=0, dtype=np.float64)
         step = gradient / (information + _BASELINE_PRECISION)
-        step = np.clip(step, -tuning.largest_step, tuning.largest_step)
+        step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         state = replace(state, baseline=np.clip(state.baseline + step, *LOG_RATE_RANGE))
         if iterations.converged(in_standard_errors(step, information)):
             break
     return state
 
 
-def _fit_each_edge(
-    counts: AnyFloats, functions: AnyFloats, tuning: StageTuning, iterations: Iterations
-) -> MotionEffect:
+def _fit_each_edge(counts: AnyFloats, functions: AnyFloats, iterations: Iterations) -> MotionEffect:
     """Fit baseline, slopes and dispersion of each edge by itself, with a normal prior on slopes."""
     n_functions = functions.shape[1]
     slopes, none = np.zeros((n_functions, counts.shape[1])), np.zeros(n_functions)
     state = MotionEffect(
         log_means(counts), slopes, np.zeros(counts.shape[1]), none, np.zeros_like(slopes), none
     )
-    prior = np.array([_BASELINE_PRECISION] + [tuning.prior_precision] * n_functions)
+    prior = np.array([_BASELINE_PRECISION] + [_SLOPE_PRECISION] * n_functions)
     relax = Relaxation(axis=1)
     for _ in iterations.of("motion effect"):
-        dispersion = fit_dispersion(counts, state.rates(functions), tuning)
+        dispersion = fit_dispersion(counts, state.rates(functions))
         state = replace(state, dispersion=dispersion)
         _, gradient, information = _derivatives(counts, functions, state)
-        gradient[:, 1:] -= tuning.prior_precision * state.slopes.T
+        gradient[:, 1:] -= _SLOPE_PRECISION * state.slopes.T
         information += np.diag(prior)
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        step = np.clip(step, -tuning.largest_step, tuning.largest_step)
+        step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         taken = relax(step)
         baseline = np.clip(state.baseline + taken[:, 0], *LOG_RATE_RANGE)
         state = replace(state, baseline=baseline, slopes=state.slopes + taken[:, 1:].T)
@@ -207,8 +206,8 @@ def _pool(
 ) -> list[PooledEffect]:
     """Take one likelihood step from here for every edge, and pool the estimates it leads to."""
     _, gradient, information = _derivatives(counts, functions, state)
-    # The prior only keeps edges without fibres finite.
-    weak = np.linalg.inv(information + np.diag([_BASELINE_PRECISION] + [0.1] * functions.shape[1]))
+    prior = [_BASELINE_PRECISION] + [_SLOPE_PRECISION] * functions.shape[1]
+    weak = np.linalg.inv(information + np.diag(prior))
     steps = np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T
     # From score residuals to the log scale: divide by the information per subject.
     per_subject = (information[:, 0, 0] + 1e-9) / len(counts)

@@ -27,9 +27,9 @@ def low_rank_pattern(
 
     Eigenvalues of a symmetric V × V matrix of noise with standard deviation σ stay within
     ±2σ√V. One of size y σ√V is shrunk to √(y² − 4) σ√V, which minimises the squared error
-    (Gavish and Donoho 2017). Edges are not equally precise: each enters in proportion to its
-    precision, and the rest of it, like the diagonal, is imputed from the pattern of the iteration
-    before (Mazumder, Hastie and Tibshirani 2010).
+    (Gavish and Donoho 2017). Edges are not equally precise: those below the median enter in
+    proportion to their precision, and the rest of them, like the diagonal, is imputed from the
+    pattern of the iteration before (Mazumder, Hastie and Tibshirani 2010).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def low_rank_pattern(
     iterations = iterations or Iterations(tuning)
     rows, columns = edge_indices(n_regions)
     precision = 1 / variances
-    given = np.minimum(precision / np.quantile(precision, tuning.trusted_quantile), 1)
+    given = np.minimum(precision / np.median(precision), 1)
     unit = float(np.sqrt((given**2 * variances).mean() * n_regions))
     table = np.zeros((n_regions, n_regions))
     for _ in iterations.of("pattern"):

@@ -96,7 +96,7 @@ class IndividualDifferences(NamedTuple):
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
         spread = residual.std(axis=0, dtype=np.float64) + 1e-12
         standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-        spectrum = leading_factors(standard, tuning.max_factors, n_lost)
+        spectrum = leading_factors(standard, None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
         loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
@@ -197,12 +197,13 @@ def _fit(
     full = design.with_individual(individual.loadings)
     n_free = design.features.shape[1]
     n_shared = n_free + design.n_regions
-    groups, floors = [slice(n_free, n_shared)], [_TINY]
+    groups: list[slice] = [slice(n_free, n_shared)]
+    floors: list[float | None] = [None]
     if individual.loadings.shape[1]:
         groups.append(slice(n_shared, full.shape[1]))
         # Correlations with motion have at least the variance that chance gives them.
         floors.append(1 / n_subjects)
-    return fit_mixed_model(estimates, variances, full, groups, [*floors, _TINY], iterations)
+    return fit_mixed_model(estimates, variances, full, groups, [*floors, None], iterations)
 
 
 def _pooled(

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 
 
-def beyond_chance(estimates: NDArray[Any], variances: ArrayLike, margin: float = 1.0) -> Floats:
-    """Return estimates · max(0, 1 − margin · variance / estimate²).
+def beyond_chance(estimates: NDArray[Any], variances: ArrayLike) -> Floats:
+    """Return estimates · max(0, 1 − variance / estimate²).
 
     This is the positive-part James–Stein rule for each estimate by itself (Stein 1981, Efron and
     Morris 1973): an estimate within its standard error becomes 0, a large one stays as it is.
@@ -19,8 +19,6 @@ def beyond_chance(estimates: NDArray[Any], variances: ArrayLike, margin: float =
     estimates : array
     variances : array-like
         Their sampling variances; broadcast against `estimates`.
-    margin : float, default=1
-        Above 1, more shrinkage than is optimal on average.
 
     Examples
     --------
@@ -28,4 +26,4 @@ def beyond_chance(estimates: NDArray[Any], variances: ArrayLike, margin: float =
     [0.0, 1.5, -9.9]
     """
     squares = np.maximum(estimates**2, 1e-12)
-    return np.asarray(estimates * np.maximum(0, 1 - margin * np.asarray(variances) / squares))
+    return np.asarray(estimates * np.maximum(0, 1 - np.asarray(variances) / squares))

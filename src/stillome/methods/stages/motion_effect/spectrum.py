@@ -40,7 +40,7 @@ class Spectrum(NamedTuple):
     def n_signal(self) -> int:
         """Number of factors above the largest variance that noise alone has."""
         sides = self.n_subjects / self.n_columns
-        edge = (1 + np.sqrt(min(sides, 1 / sides))) ** 2
+        edge = _noise_edge(min(sides, 1 / sides))
         return int((self.variances > self.noise * edge).sum())
 
     def reliability(self) -> Floats:
@@ -67,14 +67,14 @@ class Spectrum(NamedTuple):
         return np.asarray((gap + np.sqrt(np.maximum(gap**2 - 4 * aspect, 0))) / 2)
 
 
-def leading_factors(table: AnyFloats, n_factors: int, n_lost: int = 1) -> Spectrum:
+def leading_factors(table: AnyFloats, n_factors: int | None, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 
     Parameters
     ----------
     table : array of shape (n, E)
-    n_factors : int
-        At most this many are returned.
+    n_factors : int or None
+        At most this many are returned; None for all above the noise edge.
     n_lost : int
         Degrees of freedom that the table no longer has: one by centring, and one for every
         function of motion that was regressed out of all columns.
@@ -92,6 +92,8 @@ def leading_factors(table: AnyFloats, n_factors: int, n_lost: int = 1) -> Spectr
     ratio = min(n, width) / max(n, width)
     # In a table of constants nothing varies; the noise is kept above 0.
     noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
+    if n_factors is None:
+        n_factors = int((values > noise * _noise_edge(ratio)).sum())
     kept = slice(None, -n_factors - 1, -1)
     values, vectors = values[kept], vectors[:, kept]
     if not wide:
@@ -100,6 +102,11 @@ def leading_factors(table: AnyFloats, n_factors: int, n_lost: int = 1) -> Spectr
     # The sign of an eigenvector is arbitrary: let the longer tail be the positive one.
     vectors = vectors * np.where((vectors**3).sum(axis=0) < 0, -1.0, 1.0)
     return Spectrum(values, vectors, noise, n, width)
+
+
+def _noise_edge(ratio: float) -> float:
+    """Return the largest eigenvalue of unit-variance noise, 0 < ratio ≤ 1."""
+    return float((1 + np.sqrt(ratio)) ** 2)
 
 
 @lru_cache(maxsize=64)

@@ -4,9 +4,10 @@
 
 Coefficients b are free or, in groups, normal around 0 with a variance v_g per group. Variances
 are estimated by restricted maximum likelihood (Patterson and Thompson 1971), with Newton steps on
-their logarithms and the average information (Gilmour, Thompson and Cullis 1995). The logarithm of
-each standard deviation is added to the likelihood (Chung et al. 2013): a variance that cannot be
-told from 0 is then estimated as small instead of 0, and uncertainties are not too narrow.
+their logarithms and the average information (Gilmour, Thompson and Cullis 1995). For variances
+without a floor, the logarithm of the standard deviation is added to the likelihood (Chung et al.
+2013): a variance that cannot be distinguished from 0 is then estimated as small instead of 0, and
+uncertainties are not too narrow.
 """
 
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
 
 _FREE = 1e-6  # prior precision of a free coefficient
+_TINY = 1e-9
 _LARGEST_LOG_STEP = 2.0  # of a variance
 
 
@@ -49,10 +51,7 @@ class _System(NamedTuple):
     groups: list[slice]
 
     def solve(self, variances: Floats) -> tuple[MixedModel, Floats, Floats]:
-        """Return the model at variances (G + 1,), and score and information of their logarithms.
-
-        The score includes that of the penalty, ½ for each.
-        """
+        """Return the model at variances (G + 1,), and score and information of their logarithms."""
         design, (*in_groups, own) = self.design, variances
         weights = 1 / (self.noise + own)
         prior = np.full(design.shape[1], _FREE)
@@ -79,7 +78,7 @@ class _System(NamedTuple):
         information -= cross.T @ covariance @ cross
         slope = np.array(score) / 2
         # Second derivatives in a logarithm also contain the first derivative.
-        return model, slope + 0.5, information / 2 + np.diag(np.maximum(-slope, 0))
+        return model, slope, information / 2 + np.diag(np.maximum(-slope, 0))
 
 
 def fit_mixed_model(
@@ -87,7 +86,7 @@ def fit_mixed_model(
     noise: Floats,
     design: Floats,
     groups: list[slice],
-    floors: list[float],
+    floors: list[float | None],
     iterations: Iterations | None = None,
 ) -> MixedModel:
     """Fit by restricted maximum likelihood.
@@ -102,16 +101,18 @@ def fit_mixed_model(
         D; columns in no group have free coefficients.
     groups : list of slice
         Columns whose coefficients share a variance; none of them empty.
-    floors : list of float, one per group and one for v_own
-        Smallest variances.
+    floors : list of float or None, one per group and one for v_own
+        Smallest variances; None for the penalty that keeps a variance from 0.
     iterations : Iterations, optional
     """
     iterations = iterations or Iterations()
     system = _System(values, noise, design, groups)
-    lowest = np.log(floors)
-    log_variances = np.maximum(np.log(np.full(len(floors), 0.05 * np.var(values) + 1e-9)), lowest)
+    penalised = np.array([floor is None for floor in floors])
+    lowest = np.log([_TINY if floor is None else floor for floor in floors])
+    log_variances = np.maximum(np.log(np.full(len(floors), 0.05 * np.var(values) + _TINY)), lowest)
     for _ in iterations.of("variance components"):
         model, score, information = system.solve(np.exp(log_variances))
+        score += 0.5 * penalised
         # A variance at its floor stays there while the likelihood falls with it.
         free = (log_variances > lowest) | (score > 0)
         step = np.zeros_like(score)

@@ -1,1 +1,1 @@
-"""The counterfactual: the residual of a person, replayed at the reference motion."""
+"""The counterfactual: a subject's residuals, replayed at the reference motion."""

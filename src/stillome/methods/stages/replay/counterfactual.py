@@ -99,8 +99,8 @@ def replay_weights(
     positive = weights > 0
     with np.errstate(divide="ignore"):
         score = np.where(positive, (np.log(weights) - here_mean) / here_sd, 0.0)
-    unsure = log_ratio_sd * special.ndtri(np.clip(positions, *PROBABILITY_RANGE))
-    moved = np.exp(there_mean + there_sd * score + unsure)
+    shift = log_ratio_sd * special.ndtri(np.clip(positions, *PROBABILITY_RANGE))
+    moved = np.exp(there_mean + there_sd * score + shift)
     same = zeros.here == zeros.there
     if same.all():
         return np.where(positive, moved, 0.0)

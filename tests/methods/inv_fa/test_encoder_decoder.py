@@ -1,4 +1,4 @@
-"""The person: what the encoder holds of planted people, and what the decoder makes of it."""
+"""Encoder and decoder, against planted individual differences."""
 
 import numpy as np
 import pytest
@@ -16,18 +16,20 @@ E = V * (V - 1) // 2
 
 
 class Planted:
-    """Counts of people with K traits of mind, of whom motion takes fibres."""
+    """Counts of subjects who differ by K factors, with fibres lost to motion."""
 
-    def __init__(self, seed: int = 0, *, person: float = 0.3, lean: float = 0.0) -> None:
+    def __init__(self, seed: int = 0, *, size: float = 0.3, correlation: float = 0.0) -> None:
         rng = np.random.default_rng(seed)
-        restless = rng.standard_normal(N)
-        self.people = rng.standard_normal((N, K))
-        self.people[:, 0] = lean * restless + np.sqrt(1 - lean**2) * self.people[:, 0]
-        motion = np.exp(0.5 * restless)[:, None]
+        log_motion = rng.standard_normal(N)
+        self.factors = rng.standard_normal((N, K))
+        self.factors[:, 0] = (
+            correlation * log_motion + np.sqrt(1 - correlation**2) * self.factors[:, 0]
+        )
+        motion = np.exp(0.5 * log_motion)[:, None]
         basis = MotionBasis.fit(motion)
         self.motion = MotionFunctions.given(basis(motion), None)
-        self.loadings = person * rng.standard_normal((K, E))
-        self.level = rng.uniform(1, 5, E) - 0.3 * motion + self.people @ self.loadings
+        self.loadings = size * rng.standard_normal((K, E))
+        self.level = rng.uniform(1, 5, E) - 0.3 * motion + self.factors @ self.loadings
         self.counts = rng.poisson(np.exp(self.level) * rng.gamma(20, 1 / 20, (N, E)))
         self.counts = self.counts.astype(np.float32)
         self.design = EdgeDesign.from_edges(log_means(self.counts), None, V)
@@ -60,8 +62,8 @@ def test_input_of_counts_is_standard_at_any_motion(planted):
         assert_allclose(planted.values[group].std(), 1, atol=0.25)
 
 
-def test_the_people_are_in_z_and_motion_is_not(planted):
-    assert (explained(planted.people, planted.latent) > 0.95).all()
+def test_z_holds_the_factors_and_not_motion(planted):
+    assert (explained(planted.factors, planted.latent) > 0.95).all()
     assert explained(planted.motion.values[:, :1], planted.latent)[0] < 0.03
 
 
@@ -74,15 +76,15 @@ def test_units_that_would_hold_noise_stay_empty(planted):
     assert_allclose(total[used], 1, atol=0.1)
 
 
-def test_nobody_differs_then_z_is_empty():
-    nobody = Planted(1, person=0.0)
-    assert (nobody.latent.var(axis=0) > 0.01).sum() <= 1
+def test_without_individual_differences_z_is_empty():
+    alike = Planted(1, size=0.0)
+    assert (alike.latent.var(axis=0) > 0.01).sum() <= 1
 
 
-def test_z_that_leans_on_motion_is_straightened():
-    leaning = Planted(2, lean=0.7)
-    assert explained(leaning.motion.values[:, :1], leaning.people)[0] > 0.3
-    assert explained(leaning.motion.values[:, :1], leaning.latent)[0] < 0.05
+def test_the_correlation_of_z_with_motion_is_removed():
+    correlated = Planted(2, correlation=0.7)
+    assert explained(correlated.motion.values[:, :1], correlated.factors)[0] > 0.3
+    assert explained(correlated.motion.values[:, :1], correlated.latent)[0] < 0.05
 
 
 def test_associations_within_chance_are_left_in(planted):
@@ -98,11 +100,13 @@ def test_associations_within_chance_are_left_in(planted):
 def test_a_spread_of_z_that_grows_with_motion_is_levelled(planted):
     rng = np.random.default_rng(4)
     function = planted.motion.values[:, :1]
-    people = rng.standard_normal((N, 2)) * np.exp(0.5 * np.clip(function, -2, 2))
-    values = (people @ rng.standard_normal((2, E)) + rng.standard_normal((N, E))).astype(np.float32)
+    factors = rng.standard_normal((N, 2)) * np.exp(0.5 * np.clip(function, -2, 2))
+    values = (factors @ rng.standard_normal((2, E)) + rng.standard_normal((N, E))).astype(
+        np.float32
+    )
     encoder = fit_encoder(values, planted.motion, planted.design, 5)
     latent = encoder.encode(values, planted.motion.values)
-    moved = np.abs(np.corrcoef(np.log(np.abs(people)).T, function.T)[-1, :-1])
+    moved = np.abs(np.corrcoef(np.log(np.abs(factors)).T, function.T)[-1, :-1])
     left = np.abs(np.corrcoef(np.log(np.abs(latent[:, :2])).T, function.T)[-1, :-1])
     assert (moved > 0.2).all() and (left < 0.12).all()
 
@@ -110,8 +114,8 @@ def test_a_spread_of_z_that_grows_with_motion_is_levelled(planted):
 def test_units_that_noise_makes_less_clear_are_as_spread_at_any_motion(planted):
     rng = np.random.default_rng(7)
     function = np.clip(planted.motion.values[:, 0], -2, 2)
-    people, loadings = rng.standard_normal((N, 25)), rng.standard_normal((25, E))
-    seen = people @ (np.geomspace(1, 0.15, 25)[:, None] * loadings)
+    factors, loadings = rng.standard_normal((N, 25)), rng.standard_normal((25, E))
+    seen = factors @ (np.geomspace(1, 0.15, 25)[:, None] * loadings)
     seen += np.exp(0.5 * function)[:, None] * rng.standard_normal((N, E))
     values = (seen / seen.std(axis=1, keepdims=True)).astype(np.float32)
     encoder = fit_encoder(values, planted.motion, planted.design, 30)
@@ -125,14 +129,14 @@ def test_units_that_noise_makes_less_clear_are_as_spread_at_any_motion(planted):
     assert abs(slopes[1].mean()) < 0.3 * abs(slopes[0].mean())
 
 
-def test_people_whom_motion_stretches_are_centred_too(planted):
+def test_a_direction_whose_variance_changes_is_centred_too(planted):
     rng = np.random.default_rng(5)
     function = planted.motion.values[:, :1]
-    people = rng.standard_normal((N, 20))
+    factors = rng.standard_normal((N, 20))
     # One direction of twenty: stretched by motion, and moved by less than the chance of them all.
-    stretched = people[:, :1] * np.exp(0.6 * np.clip(function, -2, 2)) + 0.25 * function
-    people = np.hstack([stretched, people[:, 1:]])
-    values = (people @ rng.standard_normal((20, E)) + rng.standard_normal((N, E))).astype(
+    stretched = factors[:, :1] * np.exp(0.6 * np.clip(function, -2, 2)) + 0.25 * function
+    factors = np.hstack([stretched, factors[:, 1:]])
+    values = (factors @ rng.standard_normal((20, E)) + rng.standard_normal((N, E))).astype(
         np.float32
     )
     encoder = fit_encoder(values, planted.motion, planted.design, 25)
@@ -149,19 +153,19 @@ def test_people_whom_motion_stretches_are_centred_too(planted):
 
 
 def test_differences_are_not_mistaken_for_what_is_left_of_motion(planted):
-    leaks = [_leak_in_new_people(planted, seed) for seed in range(16)]
+    leaks = [_leakage_in_new_subjects(planted, seed) for seed in range(16)]
     assert np.mean(leaks) < 0.004
 
 
-def _leak_in_new_people(planted: Planted, seed: int) -> float:
-    """Return R² of motion from z of new people, where every edge has an effect of its own."""
+def _leakage_in_new_subjects(planted: Planted, seed: int) -> float:
+    """Return R² of motion from z of new subjects, where every edge has an effect of its own."""
     rng = np.random.default_rng([seed, 6])
     effect, loadings = 0.1 * rng.standard_normal((1, E)), 0.2 * rng.standard_normal((2, E))
 
     def seen(functions: np.ndarray) -> np.ndarray:
-        people = rng.standard_normal((len(functions), 2)) @ loadings
+        factors = rng.standard_normal((len(functions), 2)) @ loadings
         noise = rng.standard_normal((len(functions), E))
-        return (functions[:, :1] @ effect + people + noise).astype(np.float32)
+        return (functions[:, :1] @ effect + factors + noise).astype(np.float32)
 
     few = MotionFunctions.given(planted.motion.values[:80].astype(float), None)
     encoder = fit_encoder(seen(few.values), few, planted.design, 10)
@@ -170,11 +174,11 @@ def _leak_in_new_people(planted: Planted, seed: int) -> float:
     return float(explained(planted.motion.values[:, :1], used)[0]) - used.shape[1] / N
 
 
-def test_decoded_rates_are_those_of_the_person(planted):
+def test_decoded_rates_are_those_of_the_subject(planted):
     decoder = planted.decode(planted.counts)
     rates = decoder.log_rates(planted.effect, planted.motion.values, planted.latent)
     errors = (rates - planted.level).std(axis=0)
-    spread = (planted.people @ planted.loadings).std(axis=0)
+    spread = (planted.factors @ planted.loadings).std(axis=0)
     assert np.median(errors) < 0.4 * np.median(spread)
     assert abs((rates - planted.level).mean()) < 0.05
     assert_allclose(np.median(decoder.dispersion), 0.05, atol=0.025)
