@@ -31,7 +31,6 @@ from stillome.simulate import simulate_cohort
 
 N_SUBJECTS = 300
 MEASURES = ("z", "A*", "fidelity", "identified", "active")
-ONLY_WARNINGS = ("not_separable", "far_reference", "far_subject")  # no figure depends on them
 REPEATS = 4
 LEFT_OUT = 0.02
 
@@ -80,7 +79,7 @@ def changes(only: list[str]) -> Iterator[Change]:
     for record, put in ((TUNING.stages, _in_stages), (TUNING, _in_tuning)):
         for item in fields(record):
             value = getattr(record, item.name)
-            if item.name == "stages" or item.name in ONLY_WARNINGS:
+            if item.name == "stages":
                 continue
             if only and item.name not in only:
                 continue
