@@ -57,7 +57,7 @@ def options_of(verb):
         ("bids", "Give it with traits=...", "Give it with --participants."),
         ("bids", "Choose session=... or n_jobs=2.", "Choose --session-label or --n-procs 2."),
         # What is no option of the verb, a path, a column or a level stays as it is.
-        ("transform", "Pass confounds=... to name them.", "Pass confounds=... to name them."),
+        ("transform", "Pass confounds=... to name them.", "Pass --motion to name them."),
         ("run", "n_components=0; expected 1.", "n_components=0; expected 1."),
         ("run", "/data/measure=count/a.csv: empty.", "/data/measure=count/a.csv: empty."),
         ("run", "confounds ['session=B'] differ.", "confounds ['session=B'] differ."),

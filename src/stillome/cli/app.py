@@ -140,7 +140,9 @@ def _sentence(error: TyperException) -> str:
     text = str(getattr(error, "format_message", error.__str__)())
     if "\n" in text:
         return text
-    return f"{text.rstrip('.')}. See `stillome --help`."
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "stillome"
+    return f"{text.rstrip('.')}. See `{command} --help`."
 
 
 def _show_warning(

@@ -97,6 +97,8 @@ def bids(
 
     Example: stillome bids derivatives/qsirecon results group --trait age
     """
+    from stillome.io.subject_ids import bare_session, normalise_id
+
     files = study_files(
         connectomes=[str(bids_dir)],
         motion=motion,
@@ -106,8 +108,8 @@ def bids(
         atlas=atlas,
         measure=measure,
         symmetrize=symmetrize,
-        session=session_label.removeprefix("ses-") if session_label else None,
-        subject=[label.removeprefix("sub-") for label in participant_label or ()],
+        session=bare_session(session_label) if session_label else None,
+        subject=[normalise_id(label) for label in participant_label or ()],
     )
     if level is Level.participant:
         from stillome.run.participants import apply_to_participants

@@ -18,7 +18,7 @@ class Stopped(Exception):  # noqa: N818
     """Ctrl-C, with a sentence that says how to continue."""
 
 
-class Step(Protocol):
+class StepDisplay(Protocol):
     """What a verb calls when it begins something that takes a while."""
 
     def __call__(self, name: str) -> None:
@@ -104,7 +104,7 @@ class _Bar:
 
 
 @contextmanager
-def steps(total: int, *, quiet: bool = False) -> Iterator[Step]:
+def steps(total: int, *, quiet: bool = False) -> Iterator[StepDisplay]:
     """Show a progress bar over a known number of steps, on a terminal only.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import Step, heading, steps
+from stillome.cli.console import StepDisplay, heading, steps
 from stillome.cli.file_options import reads_files
 from stillome.cli.given_words import parameters_of
 from stillome.cli.options import (
@@ -87,7 +87,7 @@ def fit_study(
     group: str | None,
     *,
     seed: int,
-    step: Step,
+    step: StepDisplay,
 ) -> "FittedModel":
     """Fit a method to what was read, and keep the names of what it was fitted to.
 
@@ -129,7 +129,7 @@ def fit_study(
     )
 
 
-def _show_epochs(model: "ConnectomeMethod", step: Step) -> None:
+def _show_epochs(model: "ConnectomeMethod", step: StepDisplay) -> None:
     takes = model.get_params()
     if "callback" in takes:
         epochs = takes["max_epochs"]

@@ -20,8 +20,14 @@ def parameters_of(settings: Sequence[str] | None, weight: str | None = None) -> 
         name, mark, value = setting.partition("=")
         if not mark or not name.strip():
             raise InputError(f"--set {setting}: expected NAME=VALUE, such as n_components=20.")
+        if name.strip() in parameters:
+            raise InputError(f"--set {name.strip()} was given twice. Give it once.")
         parameters[name.strip()] = value_of(value)
     if weight is not None:
+        if "invariance_weight" in parameters:
+            raise InputError(
+                "--invariance-weight and --set invariance_weight are the same. Give one of them."
+            )
         parameters["invariance_weight"] = value_of(weight)
     return parameters
 
@@ -59,13 +65,15 @@ def parameters_by_method(
 
 
 def value_of(word: str) -> Any:
-    """Read a value; what is no number, list or the like is text.
+    """Read a value; what is no number, truth value, list or the like is text.
 
     Examples
     --------
-    >>> value_of("0.5"), value_of("auto"), value_of("None")
-    (0.5, 'auto', None)
+    >>> value_of("0.5"), value_of("auto"), value_of("None"), value_of("false")
+    (0.5, 'auto', None, False)
     """
+    if word.strip().lower() in ("true", "false"):
+        return word.strip().lower() == "true"
     try:
         return ast.literal_eval(word.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 _OTHER_NAMES = {
     "baselines": ("baseline",),
     "columns": ("trait",),
-    "confounds": ("confound",),
+    "confounds": ("confound", "motion"),
     "covariates_to_keep": ("keep",),
     "cv": ("folds",),
     "event": ("event", "session"),

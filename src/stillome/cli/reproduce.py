@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stillome.cli.console import Step, heading, steps, table
+from stillome.cli.console import StepDisplay, heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def reproduce(
     print("\n".join(f"  {place}" for place, _ in places))
 
 
-def _reporting(options: "Options", step: Step, study: str) -> "Options":
+def _reporting(options: "Options", step: StepDisplay, study: str) -> "Options":
     """Return the options of one study, whose steps are shown beside its name."""
 
     def say(what: str) -> None:

@@ -18,7 +18,7 @@ from stillome.io.guarded_files import Item, open_item
 from stillome.io.lazy_stack import LazyStack
 from stillome.io.many_files import read_files
 from stillome.io.one_stack import read_stack
-from stillome.io.reading_options import Options
+from stillome.io.reading_options import ReadingOptions
 from stillome.io.recognise import read_contents
 from stillome.io.region_labels import read_labels
 from stillome.io.subject_ids import ID_COLUMNS, normalise_id, normalise_ids
@@ -88,7 +88,7 @@ def read_connectomes(
     >>> data.connectomes[0].astype(int).tolist()
     [[0, 5, 0], [5, 0, 3], [0, 3, 0]]
     """
-    options = Options(
+    options = ReadingOptions(
         atlas=atlas,
         measure=measure,
         labels=None if labels is None else read_labels(labels),
@@ -138,7 +138,7 @@ def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> Connectome
     )
 
 
-def _read(path: PathLike | Sequence[PathLike], options: Options) -> ConnectomeData:
+def _read(path: PathLike | Sequence[PathLike], options: ReadingOptions) -> ConnectomeData:
     if isinstance(path, str | os.PathLike) and _is_cohort(path):
         return _from_cohort(Path(path))
     items, root = find_items(path)
@@ -166,7 +166,7 @@ def _from_cohort(folder: Path) -> ConnectomeData:
     )
 
 
-def _as_stack(item: Item, options: Options) -> tuple[Contents, Holding] | None:
+def _as_stack(item: Item, options: ReadingOptions) -> tuple[Contents, Holding] | None:
     """Return the stack that a single file holds; None if it holds one subject's matrix."""
     contents = read_contents(item)
     holding = choose(contents.holdings, item.label, atlas=options.atlas, measure=options.measure)

@@ -15,7 +15,7 @@ from stillome.io.connectome_measures import check_name, check_values, choice_not
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.find import Group, select_files
 from stillome.io.guarded_files import Item
-from stillome.io.reading_options import Options
+from stillome.io.reading_options import ReadingOptions
 from stillome.io.recognise import read_contents
 from stillome.io.remarks import empty_regions, remarks
 from stillome.io.subject_ids import normalise_ids
@@ -23,7 +23,7 @@ from stillome.io.subject_ids import normalise_ids
 _SAMPLE = 16
 
 
-def read_files(items: Sequence[Item], root: Path | None, options: Options) -> ConnectomeData:
+def read_files(items: Sequence[Item], root: Path | None, options: ReadingOptions) -> ConnectomeData:
     """Read one matrix per subject from the files found.
 
     Raises
@@ -68,7 +68,7 @@ def read_files(items: Sequence[Item], root: Path | None, options: Options) -> Co
     )
 
 
-def _read_group(group: Group, options: Options) -> tuple[list[Reading], list[Contents]]:
+def _read_group(group: Group, options: ReadingOptions) -> tuple[list[Reading], list[Contents]]:
     readings: list[Reading] = []
     contents: list[Contents] = []
     for subject, item in group.members:
@@ -110,7 +110,7 @@ def _lengths(
     readings: Sequence[Reading],
     contents: Sequence[Contents],
     group: Group | None,
-    options: Options,
+    options: ReadingOptions,
     matrices: NDArray[Any],
 ) -> tuple[Floats | None, tuple[str, ...]]:
     """Find fibre lengths in the same files, or in those beside them."""
@@ -122,7 +122,7 @@ def _lengths(
     ]
     try:
         if not found and group is not None:
-            found, _ = _read_group(group, Options())
+            found, _ = _read_group(group, ReadingOptions())
         if not found:
             return None, ()
         assembled = assemble(found, options.labels)

@@ -17,7 +17,7 @@ from stillome.io.connectome_measures import check_name, check_values, choice_not
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
-from stillome.io.reading_options import Options
+from stillome.io.reading_options import ReadingOptions
 from stillome.io.region_names import positions_of
 from stillome.io.remarks import empty_regions, remarks
 from stillome.io.stacks import axis_of
@@ -39,7 +39,7 @@ class UnnamedSubjectsError(FileError):
 
 
 def read_stack(
-    item: Item, contents: Contents, holding: Holding, options: Options
+    item: Item, contents: Contents, holding: Holding, options: ReadingOptions
 ) -> ConnectomeData:
     """Read or open the stack that was chosen from one file.
 
@@ -74,7 +74,7 @@ def read_stack(
 
 
 def open_stack(
-    holding: Holding, label: str, options: Options
+    holding: Holding, label: str, options: ReadingOptions
 ) -> tuple[LazyStack, tuple[str, ...], pd.DataFrame, tuple[str, ...]]:
     """Open a stack without loading it.
 
@@ -124,7 +124,7 @@ def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
 
 
 def _lengths(
-    contents: Contents, holding: Holding, label: str, n_regions: int, options: Options
+    contents: Contents, holding: Holding, label: str, n_regions: int, options: ReadingOptions
 ) -> tuple[Floats | None, tuple[str, ...]]:
     found = lengths_beside(contents, holding)
     if found is None:
@@ -176,7 +176,7 @@ def _regions(
     return keep, table, (*notes, *extra)
 
 
-def _matrices(vectors: Any, label: str, options: Options) -> NDArray[Any]:
+def _matrices(vectors: Any, label: str, options: ReadingOptions) -> NDArray[Any]:
     """Build matrices from edge vectors (n, E), in the order that the user gives."""
     array = as_numbers(vectors[...], label)
     n_edges = array.shape[1]

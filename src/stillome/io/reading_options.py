@@ -10,7 +10,7 @@ from stillome.io.connectome_measures import kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class ReadingOptions:
     """The arguments of `read_connectomes`, with labels and subjects already read."""
 
     atlas: str | None = None

@@ -84,8 +84,7 @@ def data_facts(folder: RunFolder) -> dict[str, str]:
         "Motion": listed([measure_label(str(name)) for name in cohort.motion.columns]),
         "Removed": listed([*map(measure_label, settings.confounds), *others_removed(folder)]),
         "Kept on purpose": listed(list(settings.keep)),
-        "Traits": listed(cohort.traits.columns.drop(list(settings.other_confounds)).tolist())
-        or "none",
+        "Traits": listed(list(settings.trait)) or "none",
         "Fibre lengths": "known" if cohort.lengths is not None else "not given",
         "Truth": "known: the cohort is simulated" if folder.truth is not None else "",
     }

@@ -1,4 +1,4 @@
-"""Encoder and decoder, against planted individual differences."""
+"""FactorEncoder and decoder, against planted individual differences."""
 
 import numpy as np
 import pytest

@@ -211,6 +211,7 @@ class GraphVAE(Storable):
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""
         GraphSettings.of(self, self._invariance_weight)
+        _ = self._conditional  # validated where it is read
         check_random_state(self.random_state)
         choose_device(self.device)
 

@@ -3,10 +3,12 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
+from stillome.exceptions import InputError
 from stillome.methods.graph_vae.estimator import GraphVAE
 
 # Table 1 and Appendix E. Of the two learning rates of Appendix E, that of the real data: 2e-5 (its
 # simulations use 5e-6). The paper does not print λ; 1 gives the bound the weight of the likelihood.
+# These are also the defaults; written out, so that a new default cannot change what was published.
 PUBLISHED: dict[str, Any] = {
     "n_components": 68,
     "hidden": (256,),
@@ -121,6 +123,8 @@ class InvVAE(GraphVAE):
 
     @property
     def _conditional(self) -> bool:
+        if not isinstance(self.conditional, bool):
+            raise InputError(f"conditional={self.conditional!r}; expected True or False.")
         return self.conditional
 
     @property

@@ -36,7 +36,7 @@ _CONSTANT = 1e-6  # standard deviation of an edge that does not vary
 
 
 @dataclass(frozen=True)
-class Encoder:
+class FactorEncoder:
     """q(z | A, c): posterior mean and standard deviation, in closed form.
 
     Attributes
@@ -127,7 +127,7 @@ def fit_encoder(
     n_components: int,
     tuning: Tuning = TUNING,
     iterations: Iterations | None = None,
-) -> Encoder:
+) -> FactorEncoder:
     """Fit by factor analysis.
 
     Parameters
@@ -159,7 +159,7 @@ def fit_encoder(
     directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
     left = latent - motion.values @ association
     association += _fit_association_along(directions, left, motion)
-    return Encoder(
+    return FactorEncoder(
         offset=offset.astype(np.float64),
         scale=scale.astype(np.float64),
         drift=drift,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.methods.inv_fa.decoder import Decoder
-from stillome.methods.inv_fa.encoder import Encoder
+from stillome.methods.inv_fa.encoder import FactorEncoder
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.stages.motion_effect.basis import MotionBasis
@@ -33,7 +33,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
     parts: dict[str, Any] = {
         "basis": MotionBasis,
         "effect": MotionEffect,
-        "encoder": Encoder,
+        "encoder": FactorEncoder,
         "decoder": Decoder,
         "zeros": ZeroModel,
         "inference": ConfoundInference,

@@ -11,7 +11,12 @@ from stillome.counts.negative_binomial import nb_scores
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
-from stillome.methods.inv_fa.encoder import Encoder, encoder_input, fit_association, fit_encoder
+from stillome.methods.inv_fa.encoder import (
+    FactorEncoder,
+    encoder_input,
+    fit_association,
+    fit_encoder,
+)
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread, is_whole, weight_unit
@@ -63,7 +68,7 @@ class InvariantModel:
     edge_ranks: NDArray[np.intp]
     basis: MotionBasis
     effect: MotionEffect
-    encoder: Encoder
+    encoder: FactorEncoder
     decoder: Decoder
     zeros: ZeroModel
     inference: ConfoundInference
