@@ -142,3 +142,13 @@ def test_too_few_to_hold_some_out():
 def test_methods_without_a_weight_are_refused(method):
     with pytest.raises(InputError, match="no parameter 'invariance_weight'"):
         choose_invariance_weight(method, X, confounds=MOTION)
+
+
+def test_the_choice_does_not_depend_on_the_order_of_subjects():
+    order = np.random.default_rng(1).permutation(len(X))
+    families = np.arange(len(X)) // 2
+    as_is = choose_invariance_weight(InvFA(4), X, confounds=MOTION, groups=families)
+    permuted = choose_invariance_weight(
+        InvFA(4), X[order], confounds=MOTION[order], groups=families[order]
+    )
+    pd.testing.assert_frame_equal(as_is.table, permuted.table)

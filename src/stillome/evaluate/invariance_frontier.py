@@ -16,6 +16,7 @@ from stillome.evaluate.prediction.folds import group_labels, inner_split
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
+from stillome.methods.inv_fa.canonical_order import subject_order
 
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 COLUMNS = ("weight", "worst_r2", "p_value", "passed", "log_likelihood", "trait_r", "n_test")
@@ -159,7 +160,10 @@ def _known(
     if covariates_to_keep is not None:
         kept = check_confounds(covariates_to_keep, n_subjects=n, name="covariates_to_keep")
     known = np.flatnonzero(~np.isnan(motion).any(axis=1))
-    return _Subjects(edges, motion, traits, kept, group_labels(groups, n)).take(known)
+    # In an order that depends on the subjects, not on their position; so do the groups' numbers.
+    known = known[subject_order(edges[known], motion[known])]
+    subjects = _Subjects(edges, motion, traits, kept, group_labels(groups, n)).take(known)
+    return subjects._replace(groups=pd.factorize(subjects.groups)[0])
 
 
 def _split(subjects: _Subjects, random_state: int) -> tuple[_Subjects, _Subjects]:
