@@ -21,7 +21,7 @@ from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
 from stillome.run.steps import predicting
 from stillome.run.steps.certifying import hold_out
-from stillome.run.steps.fitting import new_method
+from stillome.run.steps.fitting import method_of_run
 
 
 def stop_before(name):
@@ -115,7 +115,7 @@ def test_the_weight_is_chosen_once_and_every_fit_has_it(tmp_path):
     assert len(folder.frontier) == 5
     weight = folder.model.get_params()["invariance_weight"]
     assert weight in set(folder.frontier["weight"])
-    assert new_method(folder, "inv-fa").get_params()["invariance_weight"] == weight
+    assert method_of_run(folder, "inv-fa").get_params()["invariance_weight"] == weight
 
 
 def read_run(place, n, **settings):

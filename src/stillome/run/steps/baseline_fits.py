@@ -7,7 +7,7 @@ import numpy as np
 from stillome.persistence import written_aside
 from stillome.run.folder import Baseline, RunFolder
 from stillome.run.parallel import Workers
-from stillome.run.steps.fitting import fit_to, new_method
+from stillome.run.steps.fitting import fit_to, method_of_run
 
 
 def baselines_step(folder: RunFolder, workers: Workers) -> None:
@@ -25,7 +25,7 @@ def baselines_step(folder: RunFolder, workers: Workers) -> None:
 def fit_baseline(folder: RunFolder, name: str) -> Baseline:
     """Fit one method to the subjects whose confounds are known, and apply it to them."""
     known = folder.known
-    model = fit_to(folder, new_method(folder, name), known)
+    model = fit_to(folder, method_of_run(folder, name), known)
     X, confounds = folder.cohort.connectomes[known], folder.confounds[known]
     return Baseline(
         model.transform(X, confounds=confounds),

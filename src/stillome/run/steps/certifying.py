@@ -17,7 +17,7 @@ from stillome.run.folder import RunFolder
 from stillome.run.method_parameters import AUTO, WEIGHT
 from stillome.run.parallel import Workers
 from stillome.run.run_certificates import RAW, RunCertificate
-from stillome.run.steps.fitting import fit_to, new_method
+from stillome.run.steps.fitting import fit_to, method_of_run
 
 MIN_COHORT = 60  # below which too few would be left to fit to
 MIN_UNSEEN, MIN_GROUPS = 20, 5  # what the probes need of those held out
@@ -104,7 +104,7 @@ def hold_out(folder: RunFolder) -> tuple[NDArray[np.intp], NDArray[np.intp]] | s
 def _unseen(folder: RunFolder, train: NDArray[np.intp], test: NDArray[np.intp]) -> list[Probed]:
     """Fit to some of the subjects, and apply to the others."""
     name = folder.method
-    model = fit_to(folder, new_method(folder, name), train)
+    model = fit_to(folder, method_of_run(folder, name), train)
     X, confounds = folder.cohort.connectomes[test], folder.confounds[test]
     adjusted = model.adjust(X, confounds=confounds, reference=folder.reference)
     return [

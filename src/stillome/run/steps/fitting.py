@@ -12,15 +12,14 @@ from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, save_fitted
 from stillome.methods.storage import Storable
 from stillome.run.folder import RunFolder
-from stillome.run.method_parameters import AUTO, WEIGHT, choose_weight
-from stillome.run.method_parameters import new_method as method_with
+from stillome.run.method_parameters import AUTO, WEIGHT, choose_weight, new_method
 from stillome.run.parallel import Workers
 
 
 def fit_step(folder: RunFolder, workers: Workers) -> None:
     """Fit, and write the model, its diagnostics and the latents of all subjects."""
     cohort, settings = folder.cohort, folder.settings
-    method = _with_weight(folder, new_method(folder, settings.method))
+    method = _with_weight(folder, method_of_run(folder, settings.method))
     model = fit_to(folder, method, traits=True)
     if not isinstance(model, Storable):
         raise InputError(f"The method {settings.method!r} cannot be stored; choose another.")
@@ -48,7 +47,7 @@ def fit_step(folder: RunFolder, workers: Workers) -> None:
     )
 
 
-def new_method(folder: RunFolder, name: str) -> ConnectomeMethod:
+def method_of_run(folder: RunFolder, name: str) -> ConnectomeMethod:
     """Return an unfitted method with the parameters of this run.
 
     Where the run chose its own invariance weight, every fit after the first has that weight.
@@ -68,7 +67,7 @@ def new_method(folder: RunFolder, name: str) -> ConnectomeMethod:
     parameters = dict(settings.parameters) if name == settings.method else {}
     if parameters.get(WEIGHT) == AUTO and folder.has("model"):
         parameters[WEIGHT] = folder.model.get_params()[WEIGHT]
-    return method_with(name, parameters, seed=settings.seed, lengths=folder.cohort.lengths)
+    return new_method(name, parameters, seed=settings.seed, lengths=folder.cohort.lengths)
 
 
 def fit_to(

@@ -6,7 +6,7 @@ from stillome.evaluate.compare.comparison import compare_methods
 from stillome.io.write import write_described_table
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers, one_thread_each
-from stillome.run.steps.fitting import new_method
+from stillome.run.steps.fitting import method_of_run
 
 N_FOLDS = 5
 
@@ -22,7 +22,7 @@ def predict_step(folder: RunFolder, workers: Workers) -> None:
     with one_thread_each(workers.n_jobs):
         result = compare_methods(
             folder.cohort.select(known),
-            {name: new_method(folder, name) for name in names},
+            {name: method_of_run(folder, name) for name in names},
             list(settings.trait),
             [*settings.confounds, *settings.other_confounds],
             cv=N_FOLDS,
