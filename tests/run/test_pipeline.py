@@ -31,8 +31,8 @@ def interrupt_at(name):
     return step
 
 
-# A certificate at the 5 % level fails by chance in one cohort of twenty; of seeds 0 to 7 it does in
-# the first.
+# Chosen after seed 0, used before, failed its certificate (zeros, ridge: Holm p = 0.04). Of seeds 0
+# to 7 only that one fails, which is about what a test at the 5 % level does by chance.
 SEED = 1
 
 
