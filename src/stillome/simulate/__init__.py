@@ -4,13 +4,16 @@ from stillome.simulate.communities import simulate_communities, simulate_extreme
 from stillome.simulate.desikan_killiany import load_desikan_killiany
 from stillome.simulate.realistic import simulate_cohort
 from stillome.simulate.regimes import REGIMES
+from stillome.simulate.scans import NUISANCES, simulate_scans
 from stillome.simulate.simulated_cohort import SimulatedCohort
 
 __all__ = [
+    "NUISANCES",
     "REGIMES",
     "SimulatedCohort",
     "load_desikan_killiany",
     "simulate_cohort",
     "simulate_communities",
     "simulate_extreme_motion",
+    "simulate_scans",
 ]
