@@ -3,7 +3,7 @@
 The estimated effect of one edge is modelled as the sum of
 
 - a shared part: intercept, strength and length of the edge, an effect of each of its two regions,
-  and a low-rank pattern over pairs of regions;
+  a smooth function of where they are (`region_map`), and a low-rank pattern over pairs of regions;
 - a deviation of the edge itself;
 - sampling noise;
 - a chance correlation. In a finite sample some individual differences correlate with motion by
@@ -25,19 +25,31 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
+from stillome.methods.stages.motion_effect.region_map import map_features
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
+# Until a pattern is found, own deviations seem to contain it, and hide it as noise.
+_PATTERN_ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class EdgeDesign:
-    """What edges can share: features (E, Q) with free weights, and their two regions."""
+    """What edges can share: features with free weights, the map, and their two regions.
+
+    Attributes
+    ----------
+    features : array of shape (E, Q)
+    n_regions : int
+    mapped : array of shape (E, M)
+        From `map_features`.
+    """
 
     features: Floats
     n_regions: int
+    mapped: Floats
 
     @classmethod
     def from_edges(cls, log_means: Floats, lengths: Floats | None, n_regions: int) -> "EdgeDesign":
@@ -61,15 +73,15 @@ class EdgeDesign:
                 # An edge of unknown length is taken to be of average length.
                 standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
-        return cls(np.column_stack(columns), n_regions)
+        return cls(np.column_stack(columns), n_regions, map_features(log_means, n_regions))
 
     def with_individual(self, loadings: Floats) -> Floats:
-        """Return the full design (E, Q + V + K)."""
+        """Return the full design (E, Q + V + M + K)."""
         rows, columns = edge_indices(self.n_regions)
         regions = np.zeros((len(rows), self.n_regions))
         regions[np.arange(len(rows)), rows] = 1
         regions[np.arange(len(rows)), columns] = 1
-        return np.hstack([self.features, regions, loadings])
+        return np.hstack([self.features, regions, self.mapped, loadings])
 
 
 class IndividualDifferences(NamedTuple):
@@ -176,12 +188,15 @@ def pool_effects(
     iterations : Iterations, optional
     """
     iterations = iterations or Iterations(tuning)
+    pattern = np.zeros_like(estimates)
     model = _fit(estimates, variances, design, individual, n_subjects, iterations)
-    noise = variances + model.own_variance
-    pattern = low_rank_pattern(model.residual, noise, design.n_regions, tuning, iterations)
-    if pattern.any():
+    for _ in range(_PATTERN_ROUNDS):
+        noise, residual = variances + model.own_variance, model.residual + pattern
+        pattern = low_rank_pattern(residual, noise, design.n_regions, tuning, iterations)
+        if not pattern.any():
+            break
         rest = estimates - pattern
-        model = _fit(rest, variances, design, individual, n_subjects, iterations)
+        model = _fit(rest, variances, design, individual, n_subjects, iterations, model)
     pooled = _pooled(model, variances, design, individual, n_subjects)
     return replace(pooled, effects=pooled.effects + pattern)
 
@@ -193,17 +208,17 @@ def _fit(
     individual: IndividualDifferences,
     n_subjects: int,
     iterations: Iterations,
+    start: MixedModel | None = None,
 ) -> MixedModel:
     full = design.with_individual(individual.loadings)
-    n_free = design.features.shape[1]
-    n_shared = n_free + design.n_regions
-    groups: list[slice] = [slice(n_free, n_shared)]
-    floors: list[float | None] = [None]
-    if individual.loadings.shape[1]:
-        groups.append(slice(n_shared, full.shape[1]))
-        # Correlations with motion have at least the variance that chance gives them.
-        floors.append(1 / n_subjects)
-    return fit_mixed_model(estimates, variances, full, groups, [*floors, None], iterations)
+    sizes = [design.n_regions, design.mapped.shape[1], individual.loadings.shape[1]]
+    ends = design.features.shape[1] + np.cumsum([0, *sizes])
+    # Correlations with motion have at least the variance that chance gives them.
+    smallest: list[float | None] = [None, None, 1 / n_subjects]
+    there = [part for part in range(3) if sizes[part]]
+    groups = [slice(ends[part], ends[part + 1]) for part in there]
+    floors = [smallest[part] for part in there]
+    return fit_mixed_model(estimates, variances, full, groups, [*floors, None], iterations, start)
 
 
 def _pooled(
@@ -214,7 +229,8 @@ def _pooled(
     n_subjects: int,
 ) -> PooledEffect:
     """Add up the parts of the effect that hold for unseen subjects."""
-    n_shared, n_factors = design.features.shape[1] + design.n_regions, individual.loadings.shape[1]
+    n_factors = individual.loadings.shape[1]
+    n_shared = len(model.coefficients) - n_factors
     correlation = model.coefficients[n_shared:]
     chance = n_subjects * float(correlation @ correlation) / max(n_factors, 1)
     # James–Stein: what exceeds chance is an association in the population. It is part of the

@@ -88,6 +88,7 @@ def fit_mixed_model(
     groups: list[slice],
     floors: list[float | None],
     iterations: Iterations | None = None,
+    start: MixedModel | None = None,
 ) -> MixedModel:
     """Fit by restricted maximum likelihood.
 
@@ -104,12 +105,17 @@ def fit_mixed_model(
     floors : list of float or None, one per group and one for v_own
         Smallest variances; None for the penalty that keeps a variance from 0.
     iterations : Iterations, optional
+    start : MixedModel, optional
+        Of similar values; its variances are the first guess.
     """
     iterations = iterations or Iterations()
     system = _System(values, noise, design, groups)
     penalised = np.array([floor is None for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
-    log_variances = np.maximum(np.log(np.full(len(floors), 0.05 * np.var(values) + _TINY)), lowest)
+    first = np.full(len(floors), 0.05 * np.var(values) + _TINY)
+    if start is not None:
+        first = np.array([*start.group_variances, start.own_variance])
+    log_variances = np.maximum(np.log(np.maximum(first, _TINY)), lowest)
     for _ in iterations.of("variance components"):
         model, score, information = system.solve(np.exp(log_variances))
         score += 0.5 * penalised
