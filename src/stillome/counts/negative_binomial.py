@@ -5,9 +5,7 @@ is close to Poisson. Tail probabilities are kept on the side where they are smal
 out in the upper tail still has a quantile; everything runs in blocks to bound memory.
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from stillome.arrays import Floats
+from stillome.counts.blocks import in_blocks
 from stillome.counts.quantiles import quantile
 from stillome.counts.tails import (
     SMALLEST_TAIL,
@@ -27,8 +26,6 @@ from stillome.exceptions import InputError
 
 __all__ = ["map_counts", "nb_cdf", "nb_pmf", "nb_quantile", "nb_scores", "nb_survival"]
 
-_BLOCK_ELEMENTS = 2**17
-_MOST_THREADS = 4
 _LARGEST = 1e12
 
 
@@ -45,7 +42,7 @@ def nb_pmf(counts: ArrayLike, mean: ArrayLike, size: ArrayLike) -> Floats:
     >>> float(nb_pmf(0, mean=1.0, size=1.0))
     0.5
     """
-    return _in_blocks(probability_mass, *_checked(counts, mean, size, "counts"))
+    return in_blocks(probability_mass, *_checked(counts, mean, size, "counts"))
 
 
 def nb_cdf(counts: ArrayLike, mean: ArrayLike, size: ArrayLike) -> Floats:
@@ -56,7 +53,7 @@ def nb_cdf(counts: ArrayLike, mean: ArrayLike, size: ArrayLike) -> Floats:
     >>> round(float(nb_cdf(1, mean=1.0, size=1.0)), 12)
     0.75
     """
-    return _in_blocks(_tail(upper=False), *_checked(counts, mean, size, "counts"))
+    return in_blocks(_tail(upper=False), *_checked(counts, mean, size, "counts"))
 
 
 def nb_survival(counts: ArrayLike, mean: ArrayLike, size: ArrayLike) -> Floats:
@@ -67,7 +64,7 @@ def nb_survival(counts: ArrayLike, mean: ArrayLike, size: ArrayLike) -> Floats:
     >>> round(float(nb_survival(1, mean=1.0, size=1.0)), 12)
     0.25
     """
-    return _in_blocks(_tail(upper=True), *_checked(counts, mean, size, "counts"))
+    return in_blocks(_tail(upper=True), *_checked(counts, mean, size, "counts"))
 
 
 def nb_quantile(
@@ -100,7 +97,7 @@ def nb_quantile(
     def block(tail: Floats, mean: Floats, size: Floats) -> Floats:
         return quantile(tail, np.full(tail.shape, bool(upper)), mean, size)
 
-    return _in_blocks(block, tail, mean_, size_).astype(np.int64)
+    return in_blocks(block, tail, mean_, size_).astype(np.int64)
 
 
 def map_counts(
@@ -167,7 +164,7 @@ def map_counts(
         mapped = quantile(tail, upper, to_mean, to_size)
         return np.where((mean == to_mean) & (size == to_size), k, mapped)
 
-    mapped = _in_blocks(block, values, mean_, size_, to_mean_, to_size_, share)
+    mapped = in_blocks(block, values, mean_, size_, to_mean_, to_size_, share)
     fits = original.dtype.kind == "f" or mapped.max(initial=0) <= np.iinfo(original.dtype).max
     return mapped.astype(original.dtype if fits else np.int64)
 
@@ -195,7 +192,7 @@ def nb_scores(counts: ArrayLike, mean: ArrayLike, size: ArrayLike, positions: Ar
         tail, upper = _randomised_tail(k, mean, size, share)
         return np.asarray(np.where(upper, -1.0, 1.0) * special.ndtri(tail))
 
-    return _in_blocks(block, values, mean_, size_, share)
+    return in_blocks(block, values, mean_, size_, share)
 
 
 def _tail(*, upper: bool) -> Callable[[Floats, Floats, Floats], Floats]:
@@ -219,27 +216,6 @@ def _checked(
     if not ((arrays[0] >= 0) & np.isfinite(arrays[0])).all():
         raise InputError(f"{name}: must be finite and ≥ 0 everywhere.")
     return values_, mean_, size_
-
-
-def _in_blocks(function: Callable[..., Floats], *arrays: Floats) -> Floats:
-    """Apply an elementwise function to flat pieces of the arrays, several at a time."""
-    arrays = tuple(np.broadcast_arrays(*arrays))
-    shape = arrays[0].shape
-    arrays = tuple(np.atleast_1d(a) for a in arrays)
-    result = np.empty(arrays[0].shape)
-    rows = max(1, _BLOCK_ELEMENTS // max(1, result[:1].size))
-
-    def fill(start: int) -> None:
-        part = slice(start, start + rows)
-        flat = function(*(a[part].ravel() for a in arrays))
-        result[part] = flat.reshape(result[part].shape)
-
-    starts = range(0, len(result), rows)
-    n_threads = min(len(starts), os.cpu_count() or 1, _MOST_THREADS)
-    # The functions spend their time in compiled loops, which leave other threads free.
-    with ThreadPoolExecutor(max(n_threads, 1)) as pool:
-        list(pool.map(fill, starts))
-    return result.reshape(shape)
 
 
 def _randomised_tail(k: Floats, mean: Floats, size: Floats, share: Floats) -> tuple[Floats, Flags]:

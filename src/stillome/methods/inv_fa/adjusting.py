@@ -1,22 +1,27 @@
 """From a fitted model to adjusted connectomes, their bounds, and the likelihood of data."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_share
 from stillome.counts.negative_binomial import nb_pmf
 from stillome.exceptions import InputError
 from stillome.methods.inv_fa.parts import InvariantModel
-from stillome.methods.inv_fa.weights import is_whole
+from stillome.methods.stages.replay.count_law import CountLaw
 from stillome.methods.stages.replay.counterfactual import (
     count_interval,
     positions_in_step,
     replay_counts,
     replay_weights,
 )
+from stillome.methods.stages.replay.coupling import quantile_correlation
+
+_OF_Z, _OF_COUPLING = 1, 2  # streams of random numbers beside the positions within steps
 
 
 class AdjustedConnectomes(NamedTuple):
@@ -34,17 +39,11 @@ class AdjustedConnectomes(NamedTuple):
     upper: Floats
 
 
-def replay(
-    model: InvariantModel,
-    edges: NDArray[Any],
-    latent: Floats,
-    motion: Floats,
-    level: Floats,
-    seed: list[int],
-) -> NDArray[Any]:
-    """Return edges (n, E) of the same subjects at this level of motion.
+@dataclass(frozen=True, eq=False)
+class Adjusting:
+    """Subjects to be brought to one level of motion.
 
-    Parameters
+    Attributes
     ----------
     model : InvariantModel
     edges : array of shape (n, E)
@@ -52,48 +51,134 @@ def replay(
     motion : array of shape (n, C)
         Without missing values.
     level : array of shape (C,)
-    seed : list of int
+    seed : int
     """
-    here = model.law(latent, motion, motion)
-    there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
-    positions = positions_in_step(edges, seed, model.edge_ranks)
-    if model.whole and is_whole(edges):
-        moved = replay_counts(edges, here, there, positions, model.calibration)
-    else:
-        unit = float(model.unit)
-        zeros = model.zero_shares(motion, level)
+
+    model: InvariantModel
+    edges: NDArray[Any]
+    latent: Floats
+    motion: Floats
+    level: Floats
+    seed: int
+
+    def most_direct(self) -> NDArray[Any]:
+        """Return edges (n, E) at the estimated effects, each count at its own quantile."""
+        positions = positions_in_step(self.edges, [self.seed, 0], self.model.edge_ranks)
+        if not self._counted:
+            return self._unless_there(self._replayed_weights(self.model, self.latent, positions))
+        return self._unless_there(self._replayed(self.model, self.latent, positions))
+
+    def draw(self, number: int, coupling: str) -> NDArray[Any]:
+        """Return edges (n, E) with all that is not known drawn; `number` 0, 1, ..."""
+        seed = [self.seed, number]
+        ranks = self.model.edge_ranks
+        positions = positions_in_step(self.edges, seed, ranks)
+        model = self.model.drawn(np.random.default_rng(seed))
+        latent = self.latent + model.encoder.posterior_sd * self._normal([*seed, _OF_Z])
+        if not self._counted:
+            return self._unless_there(self._replayed_weights(model, latent, positions))
+        uniform = positions_in_step(self.edges, [*seed, _OF_COUPLING], ranks)
+        noise = special.ndtri(uniform)
+        return self._unless_there(self._replayed(model, latent, positions, coupling, noise))
+
+    def bounds(self, interval: float, coupling: str) -> tuple[Floats, Floats]:
+        """Return lower and upper bounds (n, E) of the counts."""
+        check_share(interval, "interval")
+        if not self._counted:
+            raise InputError("interval: bounds are there for fibre counts only; leave it out.")
+        here, there = self._laws(self.model, self.latent)
+        log_ratio_sd = self.model.log_ratio_sd(self.latent, self.motion, self.level)
+        correlation = quantile_correlation(here, there, coupling)
+        found = count_interval(self._counts, here, there, log_ratio_sd, correlation, interval)
+        lower, upper = (self._unless_there(bound / float(self.model.unit)) for bound in found)
+        return lower, upper
+
+    @property
+    def _counted(self) -> bool:
+        """Whether the law of counts holds: fitted to counts, and counts are given."""
+        scaled = self.edges * float(self.model.unit)
+        return bool(self.model.whole) and bool((np.abs(scaled - np.round(scaled)) < 1e-3).all())
+
+    @property
+    def _counts(self) -> Floats:
+        return np.asarray(np.round(self.edges * float(self.model.unit)), dtype=np.float64)
+
+    def _laws(self, model: InvariantModel, latent: Floats) -> tuple[CountLaw, CountLaw]:
+        """Return the laws of the counts at the motion of the scan and at the level."""
+        floors = model.support.floors(self._counts)
+        there = np.broadcast_to(self.level, self.motion.shape)
+        return (
+            model.count_law(latent, self.motion, floors, self.motion),
+            model.count_law(latent, there, floors, self.motion),
+        )
+
+    def _replayed(
+        self,
+        model: InvariantModel,
+        latent: Floats,
+        positions: Floats,
+        coupling: str = "quantile",
+        noise: Floats | None = None,
+    ) -> NDArray[Any]:
+        here, there = self._laws(model, latent)
+        correlation = None if noise is None else quantile_correlation(here, there, coupling)
+        counts = self._counts
+        moved = replay_counts(counts, here, there, positions, correlation, noise)
+        if model.support.is_relative:
+            # The floor at the reference depends on the largest or total count there.
+            floors = model.support.floors(moved)
+            level = np.broadcast_to(self.level, self.motion.shape)
+            there = model.count_law(latent, level, floors, self.motion)
+            moved = replay_counts(counts, here, there, positions, correlation, noise)
+        return self._in_users_unit(moved)
+
+    def _replayed_weights(
+        self, model: InvariantModel, latent: Floats, positions: Floats
+    ) -> NDArray[Any]:
+        here = model.law(latent, self.motion, self.motion)
+        there = model.law(latent, np.broadcast_to(self.level, self.motion.shape), self.motion)
+        zeros = model.zero_shares(self.motion, self.level)
         # The posterior sd grows with motion. At least its average is used for everybody, so that
         # the width of the draws does not reveal motion.
-        typical = model.typical_log_ratio_sd(level)
-        effect_sd = np.maximum(model.log_ratio_sd(latent, motion, level), typical)
-        moved = replay_weights(edges * unit, here, there, zeros, effect_sd, positions) / unit
-        if edges.dtype.kind == "f":
-            moved = moved.astype(edges.dtype)
-    there_already = (motion == level).all(axis=1)
-    return np.where(there_already[:, None], edges, moved)
+        typical = model.typical_log_ratio_sd(self.level)
+        effect_sd = np.maximum(model.log_ratio_sd(latent, self.motion, self.level), typical)
+        weights = self.edges * float(model.unit)
+        moved = replay_weights(weights, here, there, zeros, effect_sd, positions)
+        floors = model.support.floors(weights)
+        if model.support.is_relative:
+            floors = np.minimum(floors, model.support.floors(moved))
+        return self._in_users_unit(model.support.written(moved, floors))
 
+    def _in_users_unit(self, values: Floats) -> NDArray[Any]:
+        """Return values in the unit, and where it can hold them in the dtype, of the input."""
+        answer = values / float(self.model.unit)
+        dtype = self.edges.dtype
+        if dtype.kind == "f":
+            return answer.astype(dtype)
+        whole = np.round(answer)
+        if dtype.kind in "iu" and (np.abs(answer - whole) < 1e-6).all():
+            fits = whole.max(initial=0) <= np.iinfo(dtype).max
+            return whole.astype(dtype if fits else np.int64)
+        return answer
 
-def bounds(
-    model: InvariantModel,
-    edges: NDArray[Any],
-    latent: Floats,
-    motion: Floats,
-    level: Floats,
-    interval: float,
-) -> tuple[Floats, Floats]:
-    """Return lower and upper bounds (n, E) of the counts at this level of motion."""
-    check_share(interval, "interval")
-    if not (model.whole and is_whole(edges)):
-        raise InputError("interval: bounds are there for whole-number counts only; leave it out.")
-    here = model.law(latent, motion, motion)
-    there = model.law(latent, np.broadcast_to(level, motion.shape), motion)
-    return count_interval(edges, here, there, model.log_ratio_sd(latent, motion, level), interval)
+    def _unless_there(self, moved: NDArray[Any]) -> NDArray[Any]:
+        """Return a subject that is at the level already as it is."""
+        there_already = (self.motion == self.level).all(axis=1)
+        return np.where(there_already[:, None], self.edges, moved)
+
+    def _normal(self, seed: list[int]) -> Floats:
+        """Return standard normal numbers (n, K), the same for a subject in any company."""
+        return special.ndtri(positions_in_step(self.edges, seed, None, self.latent.shape[1]))
 
 
 def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
     """Return the mean log-likelihood per subject given its own z and motion, in nats."""
     latent, motion = model.encode(edges, confounds)
-    law = model.law(latent, motion, motion)
     counts = np.round(model.counts(edges).astype(np.float64))
+    floors = model.support.floors(counts) if model.whole else np.ones((len(counts), 1))
+    law = model.count_law(latent, motion, floors, motion)
     likely = nb_pmf(counts, np.exp(law.log_rates), 1 / law.dispersions)
+    if model.whole:
+        present = (1 - law.empty) / (1 - law.below) * likely
+        likely = np.where(counts > 0, present, law.empty)
     return float(np.log(np.maximum(likely, 1e-300)).sum(axis=1).mean())

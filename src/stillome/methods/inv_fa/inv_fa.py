@@ -12,12 +12,7 @@ from stillome.cohort.validation import check_count, check_lengths, check_random_
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
-from stillome.methods.inv_fa.adjusting import (
-    AdjustedConnectomes,
-    bounds,
-    log_likelihood,
-    replay,
-)
+from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
 from stillome.methods.inv_fa.parts import InvariantModel
@@ -31,6 +26,7 @@ from stillome.methods.inv_fa.training_subjects import (
 )
 from stillome.methods.inv_fa.tuning import TUNING
 from stillome.methods.linear.component_arrays import prefixed, under
+from stillome.methods.stages.replay.coupling import Coupling, check_coupling
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
@@ -214,8 +210,7 @@ class InvFA(Storable):
         connectomes = self._new_connectomes(X)
         edges = self._new_edges(X)
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
-        rates = np.exp(self.model_.law(latent, motion, motion).log_rates) / float(self.model_.unit)
-        return shaped_like(rates, connectomes)
+        return shaped_like(self.model_.expected(latent, motion, motion), connectomes)
 
     def adjust(
         self,
@@ -226,6 +221,7 @@ class InvFA(Storable):
         method: Literal["counterfactual", "decode"] = "counterfactual",
         n_draws: int | None = None,
         interval: float | None = None,
+        coupling: Coupling = "thinning",
         random_state: int | np.random.Generator | None = None,
     ) -> Any:
         """Return the connectomes as they would be at the reference motion.
@@ -243,9 +239,17 @@ class InvFA(Storable):
             paper's A*, the expected connectome at the reference given z, which keeps of a person
             only what z represents.
         n_draws : int, optional
-            Number of imputations: the result gets a first axis of this length.
+            Number of imputations: the result gets a first axis of this length. Each is a draw of
+            what is not known: motion effects (the same error for all subjects of a draw), z, the
+            position of counts within their steps, and the noise that `coupling` describes.
+            Without, one connectome per subject at the estimated effects.
         interval : float, optional
-            Also return bounds that hold with this probability, e.g. 0.9 (counts only).
+            Also return bounds that hold with this probability, e.g. 0.9, for every edge (counts
+            only). Bounds of totals and graph measures are quantiles over draws.
+        coupling : {"thinning", "quantile"}, default="thinning"
+            For draws and intervals: how a count at the reference hangs together with the observed
+            one. "thinning": motion lost streamlines one by one, and which ones is not known.
+            "quantile": a count keeps its quantile, and motion added no noise.
         random_state : int or Generator, optional
             Another seed than the constructor's.
 
@@ -255,6 +259,7 @@ class InvFA(Storable):
         """
         connectomes, edges = self._new_connectomes(X), self._new_edges(X)
         level, motion = self._reference(reference), self._motion(confounds, len(edges))
+        check_coupling(coupling)
         if method not in ("counterfactual", "decode"):
             raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
         latent, motion = self.model_.encode(edges, motion)
@@ -262,23 +267,19 @@ class InvFA(Storable):
             if n_draws is not None or interval is not None:
                 raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
             there = np.broadcast_to(level, motion.shape)
-            rates = np.exp(self.model_.law(latent, there).log_rates)
-            return shaped_like(rates / float(self.model_.unit), connectomes)
+            return shaped_like(self.model_.expected(latent, there), connectomes)
         seed = check_seed(self.random_state if random_state is None else random_state)
-        n_seeds = 1 if n_draws is None else check_count(n_draws, "n_draws", minimum=1)
-        draws = [
-            shaped_like(
-                replay(self.model_, edges, latent, motion, level, [seed, draw]), connectomes
-            )
-            for draw in range(n_seeds)
-        ]
-        answer = draws[0] if n_draws is None else np.stack(draws)
+        task = Adjusting(self.model_, edges, latent, motion, level, seed)
+        if n_draws is None:
+            answer = shaped_like(task.most_direct(), connectomes)
+        else:
+            n_draws = check_count(n_draws, "n_draws", minimum=1)
+            draws = [shaped_like(task.draw(i, coupling), connectomes) for i in range(n_draws)]
+            answer = np.stack(draws)
         if interval is None:
             return answer
-        lower, upper = bounds(self.model_, edges, latent, motion, level, interval)
-        return AdjustedConnectomes(
-            answer, shaped_like(lower, connectomes), shaped_like(upper, connectomes)
-        )
+        bounds = (shaped_like(bound, connectomes) for bound in task.bounds(interval, coupling))
+        return AdjustedConnectomes(answer, *bounds)
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""

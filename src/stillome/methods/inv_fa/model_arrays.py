@@ -13,6 +13,8 @@ from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.replay.calibration import Calibration
+from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.support import Support
 from stillome.methods.stages.replay.zeros import ZeroModel
 
 
@@ -36,6 +38,8 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         "encoder": FactorEncoder,
         "decoder": Decoder,
         "zeros": ZeroModel,
+        "presence": Presence,
+        "support": Support,
         "inference": ConfoundInference,
         "calibration": Calibration,
     }

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.counts.negative_binomial import nb_scores
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
@@ -19,7 +18,7 @@ from stillome.methods.inv_fa.encoder import (
 )
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
-from stillome.methods.inv_fa.weights import fit_spread, is_whole, weight_unit
+from stillome.methods.inv_fa.weights import fit_spread, weight_unit
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.effect import (
@@ -30,7 +29,14 @@ from stillome.methods.stages.motion_effect.effect import (
 )
 from stillome.methods.stages.motion_effect.pooling import EdgeDesign
 from stillome.methods.stages.replay.calibration import Calibration, some_counts
-from stillome.methods.stages.replay.counterfactual import Law, ZeroShares, positions_in_step
+from stillome.methods.stages.replay.count_law import CountLaw, probability_below
+from stillome.methods.stages.replay.counterfactual import (
+    WeightLaw,
+    ZeroShares,
+    positions_in_step,
+)
+from stillome.methods.stages.replay.presence import Presence, fit_presence
+from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
 from stillome.methods.stages.replay.zeros import ZeroModel, fit_zero_model, no_zero_model
 
 STAGES = (
@@ -41,6 +47,7 @@ STAGES = (
     "pattern",
     "decoder",
     "dispersion",
+    "presence",
 )
 _LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
 
@@ -52,25 +59,29 @@ class InvariantModel:
     Attributes
     ----------
     unit : array of shape ()
-        Weights are multiplied by this before anything else; 1 for counts.
+        Edges are multiplied by this before anything else; 1 for whole-number counts.
     whole : array of shape ()
-        Whether it was fitted to whole-number counts.
+        Whether it was fitted to counts rather than weights.
+    support : Support
+        Which values the training subjects have, in this unit.
     edge_ranks : array of shape (E,)
         Ties random draws to edges, whatever their order (see `canonical_order`).
     unknown_slopes : array of shape (P, K)
         Slopes of z on *inferred* motion, used where motion was not measured.
-    n_iterations : array of shape (7,)
+    n_iterations : array of shape (8,)
         Iterations of each of `STAGES`; 0 for a stage that did not run.
     """
 
     unit: Floats
     whole: NDArray[np.bool_]
+    support: Support
     edge_ranks: NDArray[np.intp]
     basis: MotionBasis
     effect: MotionEffect
     encoder: FactorEncoder
     decoder: Decoder
     zeros: ZeroModel
+    presence: Presence
     inference: ConfoundInference
     unknown_slopes: Floats
     calibration: Calibration
@@ -106,8 +117,8 @@ class InvariantModel:
         order = subject_order(edges, confounds)
         edges, confounds = edges[order], confounds[order]
         covariates = None if covariates is None else covariates[order]
-        iterations, whole = Iterations(tuning.stages), is_whole(edges)
-        unit = weight_unit(edges)
+        iterations, whole = Iterations(tuning.stages), is_counted(edges)
+        unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
         counts = (edges * unit).astype(np.float32)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         motion = MotionFunctions.given(basis(confounds), covariates)
@@ -128,18 +139,25 @@ class InvariantModel:
         model = cls(
             unit=np.array(unit),
             whole=np.array(whole),
+            support=Support.find(edges, unit),
             edge_ranks=edge_ranks(edges),
             basis=basis,
             effect=effect,
             encoder=encoder,
             decoder=decoder,
             zeros=zeros,
+            presence=Presence.none(basis.n_functions, counts.shape[1]),
             inference=inference,
             unknown_slopes=np.zeros((basis.n_functions, n_components)),
             calibration=Calibration.none(),
-            n_iterations=np.array([iterations.n_iter.get(stage, 0) for stage in STAGES]),
+            n_iterations=np.zeros(len(STAGES), np.intp),
         )
-        return model._completed(counts, confounds, covariates, left_out, tuning)
+        kept = None if covariates is None else covariates[: len(left_out)]
+        model = replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
+        if whole:
+            model = model._with_hurdle(counts, confounds, motion, design, tuning, iterations)
+        n_iterations = np.array([iterations.n_iter.get(stage, 0) for stage in STAGES])
+        return replace(model, n_iterations=n_iterations)
 
     @property
     def n_iter(self) -> dict[str, int]:
@@ -160,8 +178,10 @@ class InvariantModel:
         latent -= (self.basis(inferred) - self.basis(middle[None])) @ self.unknown_slopes
         return latent, filled
 
-    def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> Law:
-        """Return the distribution of these subjects' counts at this motion, per edge.
+    def law(
+        self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None
+    ) -> WeightLaw:
+        """Return rates and dispersions of these subjects at this motion, per edge.
 
         `scanned_at` is the motion at which z was encoded; average motion without.
         """
@@ -172,7 +192,38 @@ class InvariantModel:
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
         if self.decoder.grain > 0:
             dispersions += self.decoder.grain * np.exp(-log_rates)
-        return Law(log_rates, dispersions)
+        return WeightLaw(log_rates, dispersions)
+
+    def count_law(
+        self,
+        latent: Floats,
+        confounds: Floats,
+        floors: Floats,
+        scanned_at: Floats | None = None,
+    ) -> CountLaw:
+        """Return the distribution of these subjects' counts at this motion, with floors (n, 1)."""
+        log_rates, dispersions = self.law(latent, confounds, scanned_at)
+        below = probability_below(log_rates, dispersions, floors)
+        empty = self.presence.probabilities(below, self.basis(confounds))
+        ceiling = float(self.support.ceiling)
+        return CountLaw(
+            log_rates, dispersions, floors, below, empty, self.calibration, ceiling
+        )
+
+    def expected(
+        self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None
+    ) -> Floats:
+        """Return the expected edges (n, E) in the users' unit."""
+        if self.whole:
+            floors = np.full((len(latent), 1), float(self.support.floor))
+            means = self.count_law(latent, confounds, floors, scanned_at).means()
+        else:
+            means = np.exp(self.law(latent, confounds, scanned_at).log_rates)
+        return np.asarray(means / float(self.unit))
+
+    def drawn(self, rng: np.random.Generator) -> Self:
+        """Return the model with motion effects drawn from their posterior."""
+        return replace(self, effect=self.effect.drawn(rng), presence=self.presence.drawn(rng))
 
     def zero_shares(self, confounds: Floats, reference: Floats) -> ZeroShares:
         """Return the probability of an empty edge here and at the reference."""
@@ -208,22 +259,25 @@ class InvariantModel:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
 
-    def _completed(
+    def _with_hurdle(
         self,
         counts: NDArray[np.float32],
         confounds: Floats,
-        covariates: Floats | None,
-        left_out: Floats,
+        motion: MotionFunctions,
+        design: EdgeDesign,
         tuning: Tuning,
+        iterations: Iterations,
     ) -> Self:
-        """Return the model with the parts that need all the others."""
-        kept = None if covariates is None else covariates[: len(left_out)]
-        model = replace(self, unknown_slopes=self._fit_unknown(counts, left_out, kept))
-        if not self.whole:
-            return model
-        latent = model._encode_known(counts, model.basis(confounds))
-        calibration = model._fit_calibration(counts, latent, confounds, tuning)
-        return replace(model, calibration=calibration)
+        """Return the model of counts with its presence, and its quantiles calibrated."""
+        latent = self._encode_known(counts, self.basis(confounds))
+        floors = self.support.floors(counts)
+        log_rates, dispersions = self.law(latent, confounds, confounds)
+        below = probability_below(log_rates, dispersions, floors)
+        empty = (counts == 0).astype(np.float32)
+        presence = fit_presence(empty, below, motion, design, tuning.stages, iterations)
+        law = CountLaw(log_rates, dispersions, floors, below, below, self.calibration)
+        calibration = self._fit_calibration(counts, law, tuning)
+        return replace(self, presence=presence, calibration=calibration)
 
     def _fit_unknown(
         self, counts: NDArray[np.float32], left_out: Floats, covariates: Floats | None
@@ -236,17 +290,17 @@ class InvariantModel:
         return fit_association(latent, inferred) / size[:, None]
 
     def _fit_calibration(
-        self, counts: NDArray[np.float32], latent: Floats, confounds: Floats, tuning: Tuning
+        self, counts: NDArray[np.float32], law: CountLaw, tuning: Tuning
     ) -> Calibration:
-        law = self.law(latent, confounds, confounds)
+        """Calibrate the quantiles of counts that are present."""
         rows, ranks = some_counts(len(counts), counts.shape[1], tuning.stages)
-        chosen = rows, np.argsort(self.edge_ranks)[ranks]
-        log_rates = law.log_rates[chosen]
-        positions = positions_in_step(counts[chosen][None], [0])[0]
-        scores = nb_scores(
-            counts[chosen], np.exp(log_rates), 1 / law.dispersions[chosen], positions
-        )
-        return Calibration.fit(scores, log_rates, tuning.stages)
+        columns = np.argsort(self.edge_ranks)[ranks]
+        present = counts[rows, columns] > 0
+        rows, columns = rows[present], columns[present]
+        positions = positions_in_step(counts[rows, columns][None], [0])
+        chosen = law.at(rows, columns)
+        scores = chosen.scores_if_present(counts[rows, columns][None], positions)
+        return Calibration.fit(scores[0], chosen.log_rates[0], tuning.stages)
 
     def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
         single = functions.astype(np.float32)
@@ -268,6 +322,7 @@ def _fit_effect(
         effect,
         slopes=effect.slopes / motion.spread[:, None],
         uncertainties=effect.uncertainties / motion.spread[:, None],
+        errors=effect.errors / motion.spread[:, None, None],
         dispersion_slopes=effect.dispersion_slopes / motion.spread,
     )
     return refit_baseline(counts, motion.values, effect, iterations)

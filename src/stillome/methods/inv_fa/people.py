@@ -62,11 +62,17 @@ class People:
 
 def _draw_counts(
     model: InvariantModel, latent: Floats, motion: Floats, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw negative binomial counts (n, E), as a Poisson-gamma mixture."""
-    law = model.law(latent, motion)
-    gamma = rng.gamma(1 / law.dispersions, law.dispersions)
-    return rng.poisson(np.exp(law.log_rates) * gamma).astype(np.int64)
+) -> NDArray[Any]:
+    """Draw counts (n, E) from their law, in the unit of the training data."""
+    floors = np.full((len(latent), 1), float(model.support.floor))
+    law = model.count_law(latent, motion, floors)
+    scores = rng.standard_normal(law.log_rates.shape)
+    counts = law.counts_at(scores)
+    if model.support.is_relative:
+        floors = model.support.floors(counts)
+        counts = model.count_law(latent, motion, floors).counts_at(scores)
+    counts = counts / float(model.unit)
+    return counts.astype(np.int64) if (counts == np.floor(counts)).all() else counts
 
 
 def _draw_weights(

@@ -48,6 +48,8 @@ class MotionEffect:
         log φ changes by this much per unit of each function of motion, for all edges.
     uncertainties : array of shape (P, E)
         Posterior standard deviations of the slopes.
+    errors : array of shape (P, R, E)
+        The part of this uncertainty that edges share (see `PooledEffect`).
     chance : array of shape (P,)
         See `PooledEffect`.
     """
@@ -57,6 +59,7 @@ class MotionEffect:
     dispersion: Floats
     dispersion_slopes: Floats
     uncertainties: Floats
+    errors: Floats
     chance: Floats
 
     def log_rates(self, functions: AnyFloats) -> AnyFloats:
@@ -68,6 +71,10 @@ class MotionEffect:
         """Return exp(ξ + m(c)), shape (n, E)."""
         log_rates = np.clip(self.log_rates(functions), *LOG_RATE_RANGE)
         return np.exp(log_rates, out=log_rates)
+
+    def drawn(self, rng: np.random.Generator) -> "MotionEffect":
+        """Return the effect with slopes drawn from their posterior."""
+        return replace(self, slopes=drawn_slopes(self.slopes, self.uncertainties, self.errors, rng))
 
     def dispersions(self, functions: AnyFloats) -> AnyFloats:
         """Return the dispersion at this motion, shape (n, E)."""
@@ -105,6 +112,7 @@ def fit_motion_effect(
             state,
             slopes=state.slopes + relax(step),
             uncertainties=np.stack([effect.uncertainties for effect in pooled]),
+            errors=np.stack([effect.errors for effect in pooled]),
             chance=np.array([effect.chance for effect in pooled]),
         )
         state = refit_baseline(counts, functions, state, iterations)
@@ -115,6 +123,15 @@ def fit_motion_effect(
     dispersion = fit_dispersion(counts, rates)
     slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
     return replace(state, dispersion=dispersion, dispersion_slopes=slopes)
+
+
+def drawn_slopes(
+    slopes: Floats, uncertainties: Floats, errors: Floats, rng: np.random.Generator
+) -> Floats:
+    """Draw slopes (P, E) from their posterior: errors that edges share, and their own."""
+    shared = np.einsum("pr,pre->pe", rng.standard_normal(errors.shape[:2]), errors)
+    own = np.sqrt(np.maximum(uncertainties**2 - (errors**2).sum(axis=1), 0))
+    return np.asarray(slopes + shared + own * rng.standard_normal(slopes.shape))
 
 
 def log_means(counts: AnyFloats) -> Floats:
@@ -149,7 +166,13 @@ def _fit_each_edge(counts: AnyFloats, functions: AnyFloats, iterations: Iteratio
     n_functions = functions.shape[1]
     slopes, none = np.zeros((n_functions, counts.shape[1])), np.zeros(n_functions)
     state = MotionEffect(
-        log_means(counts), slopes, np.zeros(counts.shape[1]), none, np.zeros_like(slopes), none
+        baseline=log_means(counts),
+        slopes=slopes,
+        dispersion=np.zeros(counts.shape[1]),
+        dispersion_slopes=none,
+        uncertainties=np.zeros_like(slopes),
+        errors=np.zeros((n_functions, 0, counts.shape[1])),
+        chance=none,
     )
     prior = np.array([_BASELINE_PRECISION] + [_SLOPE_PRECISION] * n_functions)
     relax = Relaxation(axis=1)

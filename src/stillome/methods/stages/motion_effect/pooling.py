@@ -33,6 +33,7 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
+_N_ERRORS = 16  # directions of uncertainty that edges share
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,9 @@ class PooledEffect:
     effects : array of shape (E,)
     uncertainties : array of shape (E,)
         Posterior standard deviations of the effects.
+    errors : array of shape (R, E)
+        The part of this uncertainty that edges share: independent directions, each times a
+        standard normal number.
     region_sd, own_sd : float
         Standard deviations of the regions' effects and of the edges' own deviations.
     chance : float
@@ -158,6 +162,7 @@ class PooledEffect:
 
     effects: Floats
     uncertainties: Floats
+    errors: Floats
     region_sd: float
     own_sd: float
     chance: float
@@ -241,7 +246,20 @@ def _pooled(
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
     kept = model.own_variance / (model.own_variance + variances)
     effects = shared + associated + kept * model.residual
-    own = model.own_variance * (1 - kept)
-    uncertainties = np.sqrt(own + (1 - kept) ** 2 * model.spread)
+    # What the coefficients are off by, the own deviations make up for in part.
+    parts = [shared_design * (1 - kept)[:, None], individual.loadings * -kept[:, None]]
+    errors = _leading_errors(np.hstack(parts), model.covariance)
+    total = ((np.hstack(parts) @ model.covariance) * np.hstack(parts)).sum(axis=1)
+    uncertainties = np.sqrt(model.own_variance * (1 - kept) + total)
     region_sd, own_sd = np.sqrt(model.group_variances[0]), np.sqrt(model.own_variance)
-    return PooledEffect(effects, uncertainties, float(region_sd), float(own_sd), chance)
+    return PooledEffect(effects, uncertainties, errors, float(region_sd), float(own_sd), chance)
+
+
+def _leading_errors(design: Floats, covariance: Floats) -> Floats:
+    """Return directions (R, E) whose sum of squares is the leading part of D C Dᵀ."""
+    values, vectors = np.linalg.eigh(covariance)
+    scaled = design @ (vectors * np.sqrt(np.maximum(values, 0)))
+    _, turns = np.linalg.eigh(scaled.T @ scaled)
+    directions = (scaled @ turns[:, ::-1][:, :_N_ERRORS]).T
+    missing = _N_ERRORS - len(directions)
+    return np.pad(directions, ((0, max(missing, 0)), (0, 0)))

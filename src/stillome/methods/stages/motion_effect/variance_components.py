@@ -31,15 +31,15 @@ class MixedModel(NamedTuple):
         Posterior means of b.
     residual : array of shape (E,)
         y − D b.
-    spread : array of shape (E,)
-        Posterior variances of D b.
+    covariance : array of shape (Q, Q)
+        Posterior covariance of b.
     group_variances : tuple of float
     own_variance : float
     """
 
     coefficients: Floats
     residual: Floats
-    spread: Floats
+    covariance: Floats
     group_variances: tuple[float, ...]
     own_variance: float
 
@@ -62,7 +62,7 @@ class _System(NamedTuple):
         coefficients = covariance @ (weighted @ self.values)
         residual = self.values - design @ coefficients
         spread = ((design @ covariance) * design).sum(axis=1)
-        model = MixedModel(coefficients, residual, spread, tuple(in_groups), float(own))
+        model = MixedModel(coefficients, residual, covariance, tuple(in_groups), float(own))
         score, directions = [], []
         for group, variance in zip(self.groups, in_groups, strict=True):
             part = coefficients[group]

@@ -2,8 +2,8 @@
 
 The position of a count in its expected distribution is written as a normal score, standard normal
 if the distribution is right (randomised quantile residuals; Dunn and Smyth 1996). The empirical
-quantiles of these scores, over all edges of about the same rate, show how it is wrong: fewer
-zeros, longer tails. `carry` maps a score from one rate to another accordingly.
+quantiles of these scores, over all edges of about the same rate, show how it is wrong: longer
+tails, or more counts at the floor.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from stillome.arrays import Floats
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _GRID = np.linspace(-2.5, 2.5, 41)  # at its ends, 37 of 6,000 scores lie beyond
+_LEAST_SLOPE = 0.1  # of the expected score in the true one; a step of the data has slope 0
+_INVERSE_STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -54,23 +56,35 @@ class Calibration:
         groups = np.array_split(np.argsort(log_rates, kind="stable"), n_groups)
         middles = np.array([float(np.median(log_rates[group])) for group in groups])
         levels = special.ndtr(_GRID)
-        excess = np.stack([np.quantile(scores[group], levels) - _GRID for group in groups])
+        quantiles = np.stack([np.quantile(scores[group], levels) for group in groups])
+        # Increasing, so that there is an inverse.
+        steps = np.maximum(np.diff(quantiles, axis=1), _LEAST_SLOPE * (_GRID[1] - _GRID[0]))
+        first = quantiles[:, :1]
+        excess = np.hstack([first, first + np.cumsum(steps, axis=1)]) - _GRID
         # Groups of the same rate are redundant.
         kept = np.r_[True, np.diff(middles) > 1e-6]
         return cls(middles[kept], excess[kept])
 
-    def carry(self, scores: Floats, rates: Floats, to_rates: Floats) -> Floats:
-        """Map scores in the distribution expected at one rate to those at another.
+    def expected_scores(self, true: Floats, log_rates: Floats) -> Floats:
+        """Map standard normal scores to scores in the distribution expected at these rates."""
+        if self._is_none:
+            return true
+        return np.asarray(true + self._at(self.excess, true, *self._between(log_rates))[0])
 
-        The same score comes back where the rates are the same.
-        """
-        if len(self.log_rates) == 1 and not self.excess.any():
+    def true_scores(self, scores: Floats, log_rates: Floats) -> Floats:
+        """Map scores in the expected distribution to standard normal ones; the exact inverse."""
+        if self._is_none:
             return scores
-        here, there = self._between(np.log(rates)), self._between(np.log(to_rates))
-        inverse = np.stack([_GRID - np.interp(_GRID, _GRID + row, _GRID) for row in self.excess])
-        true = scores - self._at(inverse, scores, *here)
-        change = self._at(self.excess, true, *there) - self._at(self.excess, true, *here)
-        return np.asarray(scores + change)
+        place, true = self._between(log_rates), scores
+        # Newton steps on a piecewise linear function end in the right piece, and there exactly.
+        for _ in range(_INVERSE_STEPS):
+            excess, slope = self._at(self.excess, true, *place)
+            true = true + (scores - true - excess) / (1 + slope)
+        return np.asarray(true)
+
+    @property
+    def _is_none(self) -> bool:
+        return len(self.log_rates) == 1 and not self.excess.any()
 
     def _between(self, log_rates: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return the index of the rate below, and the relative distance to the next one."""
@@ -80,19 +94,23 @@ class Calibration:
         below = np.minimum(place.astype(np.intp), len(self.log_rates) - 2)
         return below, place - below
 
-    def _at(self, table: Floats, scores: Floats, below: NDArray[np.intp], part: Floats) -> Floats:
-        """Interpolate a table (R, 41) between its rates and scores; constant beyond its ends."""
-        place = np.clip((scores - _GRID[0]) / (_GRID[1] - _GRID[0]), 0, len(_GRID) - 1.001)
+    def _at(
+        self, table: Floats, scores: Floats, below: NDArray[np.intp], part: Floats
+    ) -> tuple[Floats, Floats]:
+        """Interpolate a table (R, 41) and its slope in the score; constant beyond its ends."""
+        width = _GRID[1] - _GRID[0]
+        place = np.clip((scores - _GRID[0]) / width, 0, len(_GRID) - 1.001)
         column = place.astype(np.intp)
         across = place - column
         flat = table.ravel()
         corner = below * len(_GRID) + column
-        low = flat[corner] + across * (flat[corner + 1] - flat[corner])
-        if len(self.log_rates) == 1:
-            return np.asarray(low)
-        corner = corner + len(_GRID)
-        high = flat[corner] + across * (flat[corner + 1] - flat[corner])
-        return np.asarray(low + part * (high - low))
+        low, step = flat[corner], flat[corner + 1] - flat[corner]
+        if len(self.log_rates) > 1:
+            corner = corner + len(_GRID)
+            low = low + part * (flat[corner] - low)
+            step = step + part * (flat[corner + 1] - flat[corner] - step)
+        inside = (scores > _GRID[0]) & (scores < _GRID[-1])
+        return low + across * step, np.where(inside, step / width, 0.0)
 
 
 def some_counts(

@@ -4,7 +4,8 @@ A count has some quantile u in the distribution of this subject at the motion of
 adjusted count is the same quantile of the distribution of this subject at the reference:
 A* = F⁻¹(u | z, c₀) with u drawn uniformly between F(A − 1 | z, c) and F(A | z, c). Counts are
 discrete, so the quantile is drawn within the step of the count; a zero can become a positive
-count. This is quantile mapping with randomised quantile residuals (Dunn and Smyth 1996).
+count. This is quantile mapping with randomised quantile residuals (Dunn and Smyth 1996). The
+distributions are those of `CountLaw`; for draws, quantiles are coupled as `coupling` says.
 """
 
 import zlib
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import Floats
-from stillome.counts.negative_binomial import map_counts, nb_cdf, nb_pmf, nb_quantile
 from stillome.methods.stages.numeric_limits import PROBABILITY_RANGE
-from stillome.methods.stages.replay.calibration import Calibration
+from stillome.methods.stages.replay.count_law import CountLaw
+
+_COMBINATIONS, _LATTICE = 55, 34  # Fibonacci numbers: the best lattice in two dimensions
 
 
-class Law(NamedTuple):
-    """Distribution of a subject's counts at one motion: rates and dispersions, each (n, E)."""
+class WeightLaw(NamedTuple):
+    """Distribution of a subject's weights at one motion: rates and dispersions, each (n, E)."""
 
     log_rates: Floats
     dispersions: Floats
@@ -35,7 +37,10 @@ class ZeroShares(NamedTuple):
 
 
 def positions_in_step(
-    edges: NDArray[Any], seed: list[int], ranks: NDArray[np.intp] | None = None
+    edges: NDArray[Any],
+    seed: list[int],
+    ranks: NDArray[np.intp] | None = None,
+    n_numbers: int | None = None,
 ) -> Floats:
     """Draw where each count sits within its step, between 0 and 1, shape (n, E).
 
@@ -49,8 +54,10 @@ def positions_in_step(
     seed : list of int
     ranks : array of shape (E,), optional
         A permutation that follows the edges when they are permuted, such as `edge_ranks` gives.
+    n_numbers : int, optional
+        How many to draw for every subject; one for every edge without.
     """
-    draws = np.empty(edges.shape)
+    draws = np.empty((len(edges), edges.shape[1] if n_numbers is None else n_numbers))
     for row, values in zip(draws, edges, strict=True):
         own = zlib.crc32(np.sort(values.astype("<f8")).tobytes())
         numbers = np.random.default_rng([*seed, own]).random(len(row))
@@ -60,27 +67,34 @@ def positions_in_step(
 
 def replay_counts(
     counts: NDArray[Any],
-    here: Law,
-    there: Law,
+    here: CountLaw,
+    there: CountLaw,
     positions: Floats,
-    calibration: Calibration | None = None,
-) -> NDArray[Any]:
-    """Map whole-number counts (n, E) from one distribution to the other, by quantile."""
-    return map_counts(
-        counts,
-        np.exp(here.log_rates),
-        1 / here.dispersions,
-        np.exp(there.log_rates),
-        1 / there.dispersions,
-        positions=positions,
-        carry=None if calibration is None else calibration.carry,
-    )
+    correlation: Floats | None = None,
+    noise: Floats | None = None,
+) -> Floats:
+    """Map counts (n, E) from one distribution to the other, by quantile.
+
+    Parameters
+    ----------
+    counts : array of shape (n, E)
+    here, there : CountLaw
+    positions : array of shape (n, E)
+        Where each count sits within its step.
+    correlation, noise : arrays of shape (n, E), optional
+        Of the normal scores in the two distributions (`quantile_correlation`), and standard
+        normal numbers. Without, scores are the same.
+    """
+    scores = here.scores(counts, positions)
+    if correlation is not None and noise is not None:
+        scores = correlation * scores + np.sqrt(1 - correlation**2) * noise
+    return there.counts_at(scores)
 
 
 def replay_weights(
     weights: Floats,
-    here: Law,
-    there: Law,
+    here: WeightLaw,
+    there: WeightLaw,
     zeros: ZeroShares,
     log_ratio_sd: Floats,
     positions: Floats,
@@ -113,21 +127,36 @@ def replay_weights(
 
 
 def count_interval(
-    counts: NDArray[Any], here: Law, there: Law, log_rate_sd: Floats, level: float
+    counts: NDArray[Any],
+    here: CountLaw,
+    there: CountLaw,
+    log_ratio_sd: Floats,
+    correlation: Floats,
+    level: float,
 ) -> tuple[Floats, Floats]:
-    """Return bounds that contain the count at the reference with this probability.
+    """Return bounds (n, E) that contain the count at the reference with this probability.
 
-    Two things are unknown: the position of the count within its step, and the effect of motion
-    (`log_rate_sd`, the posterior standard deviation of the log ratio of the two rates).
+    Three things are unknown: the position of the count within its step, the noise between the two
+    scans (`correlation` of their scores), and the effect of motion (`log_ratio_sd`, the posterior
+    standard deviation of the log ratio of the two rates). All three move the normal score of a
+    count, by amounts that are taken from a fixed set of equally likely combinations.
     """
+    rates = np.exp(there.log_rates)
+    # A log rate that is off by one standard deviation of the log count moves a score by 1.
+    per_log_rate = 1 / np.sqrt(1 / rates + there.dispersions)
+    width = np.sqrt(1 - correlation**2 + (log_ratio_sd * per_log_rate) ** 2)
+    moved = np.empty((_COMBINATIONS, *counts.shape))
+    for scores, (position, normal) in zip(moved, _combinations(), strict=True):
+        own = here.scores(counts, np.full(counts.shape, position))
+        scores[:] = correlation * own + width * normal
     tail = (1 - level) / 2
-    rates, sizes = np.exp(here.log_rates), 1 / here.dispersions
-    top = nb_cdf(counts, rates, sizes)
-    step = nb_pmf(counts, rates, sizes)
-    reach = special.ndtri(1 - tail) * log_rate_sd
-    bounds = []
-    for share, shift in ((tail, -reach), (1 - tail, reach)):
-        quantile = np.clip(top - step + share * step, 1e-12, 1 - 1e-12)
-        target = np.exp(there.log_rates + shift)
-        bounds.append(nb_quantile(quantile, target, 1 / there.dispersions).astype(np.float64))
-    return bounds[0], bounds[1]
+    lower, upper = np.quantile(moved, [tail, 1 - tail], axis=0)
+    return there.counts_at(lower), there.counts_at(upper)
+
+
+def _combinations() -> Floats:
+    """Return positions and normal numbers (L, 2), evenly spread over both (a rank-1 lattice)."""
+    steps = np.arange(_COMBINATIONS)
+    positions = (steps + 0.5) / _COMBINATIONS
+    normals = special.ndtri(((steps * _LATTICE) % _COMBINATIONS + 0.5) / _COMBINATIONS)
+    return np.column_stack([positions, normals])

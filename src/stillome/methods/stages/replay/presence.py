@@ -1,0 +1,216 @@
+"""Presence apart from size: how often an edge has no fibres, with a motion effect of its own.
+
+    P(A_e = 0) = Φ(b_e + η̄_e + s · (η_e − η̄_e) + h(c) · d_e),   η_e = Φ⁻¹(P(NB < floor))
+
+The negative binomial ties the share of zeros to mean and dispersion; real counts do not. The
+deviation b of every edge is shrunk to 0, and the effects d are pooled over edges, so that the
+negative binomial is what remains where it is enough.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy import special
+
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.stages.convergence import Iterations, in_standard_errors
+from stillome.methods.stages.motion_effect.basis import MotionFunctions
+from stillome.methods.stages.motion_effect.effect import drawn_slopes
+from stillome.methods.stages.motion_effect.pooling import (
+    EdgeDesign,
+    IndividualDifferences,
+    pool_effects,
+)
+from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
+
+_PROBIT_RANGE = (1e-12, 1 - 1e-9)
+_LARGEST_PROBIT = 8.0
+_SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
+_START_VARIANCE = 0.25  # of the deviations; estimated with them
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Probit model of empty edges.
+
+    Attributes
+    ----------
+    deviations : array of shape (E,)
+        b.
+    usual : array of shape (E,)
+        η̄, the mean over the training subjects.
+    reliance : array of shape ()
+        s, how much differences between subjects count; 1 if the negative binomial is right.
+    slopes : array of shape (P, E)
+        d.
+    uncertainties : array of shape (P, E)
+        Posterior standard deviations of the slopes.
+    errors : array of shape (P, R, E)
+        The part of these that edges share (see `PooledEffect`).
+    """
+
+    deviations: Floats
+    usual: Floats
+    reliance: Floats
+    slopes: Floats
+    uncertainties: Floats
+    errors: Floats
+
+    @classmethod
+    def none(cls, n_functions: int, n_edges: int) -> Self:
+        """Return the model in which the negative binomial is right."""
+        slopes = np.zeros((n_functions, n_edges))
+        errors = np.zeros((n_functions, 0, n_edges))
+        none = np.zeros(n_edges)
+        return cls(none, none, np.ones(()), slopes, slopes, errors)
+
+    def probabilities(self, below: Floats, functions: AnyFloats) -> Floats:
+        """Return the probability of an empty edge (n, E).
+
+        Parameters
+        ----------
+        below : array of shape (n, E)
+            Probability of a count below the floor in the negative binomial.
+        functions : array of shape (n, P)
+        """
+        moved = self.deviations + self.usual + functions @ self.slopes
+        probits = moved + self.reliance * (_probits(below) - self.usual)
+        return np.asarray(special.ndtr(np.clip(probits, -_LARGEST_PROBIT, _LARGEST_PROBIT)))
+
+    def drawn(self, rng: np.random.Generator) -> Self:
+        """Return the model with slopes drawn from their posterior."""
+        return replace(self, slopes=drawn_slopes(self.slopes, self.uncertainties, self.errors, rng))
+
+
+def fit_presence(
+    empty: Floats,
+    below: Floats,
+    motion: MotionFunctions,
+    design: EdgeDesign,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+) -> Presence:
+    """Fit by penalised likelihood, all edges together.
+
+    Parameters
+    ----------
+    empty : array of shape (n, E)
+        1 where an edge has no fibres, else 0.
+    below : array of shape (n, E)
+        Probability of a count below the floor in the negative binomial.
+    motion : MotionFunctions
+    design : EdgeDesign
+    tuning : StageTuning
+    iterations : Iterations, optional
+    """
+    iterations = iterations or Iterations(tuning)
+    shares = empty.mean(axis=0)
+    if not ((shares > 0) & (shares < 1)).any():
+        return Presence.none(motion.values.shape[1], empty.shape[1])
+    state = _PresenceFit(empty, _probits(below), motion)
+    for _ in iterations.of("presence"):
+        change = max(state.improve_deviations() for _ in range(2))
+        change = max(change, state.improve_slopes(design, tuning, iterations))
+        if iterations.converged(change):
+            break
+    slopes, uncertainties, errors = (
+        part / motion.spread.reshape(-1, *[1] * (part.ndim - 1))
+        for part in (state.slopes, state.uncertainties, state.errors)
+    )
+    return Presence(
+        deviations=state.deviations,
+        usual=state.usual,
+        reliance=np.array(state.reliance),
+        slopes=slopes,
+        uncertainties=uncertainties,
+        errors=errors,
+    )
+
+
+class _Derivatives(NamedTuple):
+    """Score residuals and weights of the probit likelihood, each (n, E)."""
+
+    residual: Floats
+    weights: Floats
+
+
+class _PresenceFit:
+    """The estimates while they are being improved."""
+
+    def __init__(self, empty: Floats, probits: Floats, motion: MotionFunctions) -> None:
+        self.empty, self.usual = empty.astype(np.float32), probits.mean(axis=0)
+        self.probits = (probits - self.usual).astype(np.float32)
+        self.functions = motion.estimating
+        n_functions, n_edges = self.functions.shape[1], empty.shape[1]
+        self.deviations, self.reliance = np.zeros(n_edges), 1.0
+        self.prior_variance = _START_VARIANCE
+        self.slopes = np.zeros((n_functions, n_edges))
+        self.uncertainties = np.zeros_like(self.slopes)
+        self.errors = np.zeros((n_functions, 0, n_edges))
+
+    def derivatives(self) -> _Derivatives:
+        """Differentiate the likelihood in the probit."""
+        probit = self.functions @ self.slopes.astype(np.float32)
+        probit += (self.deviations + self.usual).astype(np.float32)
+        probit += np.float32(self.reliance) * self.probits
+        np.clip(probit, -5.0, 5.0, out=probit)
+        share = special.ndtr(probit)
+        density = np.exp(-0.5 * probit**2) / np.float32(np.sqrt(2 * np.pi))
+        ratio = density / (share * (1 - share))
+        return _Derivatives((self.empty - share) * ratio, density * ratio)
+
+    def improve_deviations(self) -> float:
+        """Take a Newton step of deviations and reliance; return its size in standard errors."""
+        residual, weights = self.derivatives()
+        information = weights.sum(axis=0, dtype=np.float64)
+        gradient = residual.sum(axis=0, dtype=np.float64)
+        precision = 1 / self.prior_variance
+        variances = 1 / (information + precision)
+        step = np.clip((gradient - precision * self.deviations) * variances, -1, 1)
+        self.deviations = self.deviations + step
+        square = (self.deviations**2 + variances).mean()
+        self.prior_variance = max(float(square), 1e-4)
+        along = float((residual * self.probits).sum(dtype=np.float64))
+        own = float((weights * self.probits**2).sum(dtype=np.float64)) + 1e-9
+        change = float(np.clip(along / own, -0.5, 0.5))
+        self.reliance += change
+        return max(in_standard_errors(step, 1 / variances), abs(change) * np.sqrt(own) / 10)
+
+    def improve_slopes(
+        self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
+    ) -> float:
+        """Take one likelihood step for every edge, and pool the estimates it leads to."""
+        residual, weights = self.derivatives()
+        n, width = len(residual), 1 + self.functions.shape[1]
+        columns = np.column_stack([np.ones(n, np.float32), self.functions])
+        products = (columns[:, :, None] * columns[:, None, :]).reshape(n, -1)
+        information = (weights.T @ products).astype(np.float64).reshape(-1, width, width)
+        prior = np.diag([1 / self.prior_variance] + [_SLOPE_PRECISION] * (width - 1))
+        weak = np.linalg.inv(information + prior)
+        gradient = (residual.T @ columns).astype(np.float64)
+        # Without the prior's pull on the deviations, which are at their optimum.
+        gradient[:, 0] -= self.deviations / self.prior_variance
+        steps = np.einsum("eij,ej->ie", weak, gradient)[1:]
+        variances = np.diagonal(weak, axis1=1, axis2=2).T
+        directions = np.linalg.qr(self.functions)[0]
+        apart = residual - directions @ (directions.T @ residual)
+        individual = IndividualDifferences.find(apart, width, tuning)
+        per_subject = (information[:, 0, 0] + 1e-3) / n
+        individual = individual.per_log_rate(per_subject, variances[0], n)
+        before, pooled = self.slopes, []
+        for slope, step, variance in zip(self.slopes, steps, variances[1:], strict=True):
+            step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+            estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
+            own = individual.own_variances(variance, n)
+            pooled.append(pool_effects(estimates, own, design, individual, n, tuning, iterations))
+        self.slopes = np.stack([effect.effects for effect in pooled])
+        self.uncertainties = np.stack([effect.uncertainties for effect in pooled])
+        self.errors = np.stack([effect.errors for effect in pooled])
+        size = (self.uncertainties**2).mean(axis=1, keepdims=True)
+        return in_standard_errors(self.slopes - before, 1 / np.maximum(size, 1e-12))
+
+
+def _probits(shares: Floats) -> Floats:
+    return np.asarray(special.ndtri(np.clip(shares, *_PROBIT_RANGE)))

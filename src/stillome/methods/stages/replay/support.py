@@ -1,0 +1,153 @@
+"""The support of connectomes: which values a pipeline can write at all.
+
+Many pipelines write no count below a floor, or none below a share of a subject's largest or total
+count; others write means of two runs, rounded densities, or counts up to a ceiling. A zero then
+means "below the floor". An adjusted connectome with values that no scan has would reveal that it
+was adjusted, and so, by how much.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+
+_FRACTIONS = (2, 3, 4)  # means of as many runs
+_DECIMALS = 3
+_LARGEST_WHOLE, _LARGEST_SINGLE = 2.0**53, 2.0**20
+_MOST_AT_FLOOR = 0.5  # share of subjects whose smallest count is the floor
+_MOST_AT_SHARE = 0.8  # the same for a relative floor
+_NEAR = 1.15  # a subject's smallest count over its relative floor
+_LEAST_CAPPED = 10
+
+
+@dataclass(frozen=True)
+class Support:
+    """Floors, ceiling and steps of the values, in the units of the model.
+
+    Attributes
+    ----------
+    floor : array of shape ()
+        Smallest positive value.
+    of_largest, of_total : arrays of shape ()
+        A subject has no positive value below this share of its largest, or of its total; 0 if
+        there is no such rule.
+    ceiling : array of shape ()
+        Largest value; infinite unless values pile up there.
+    step : array of shape ()
+        All values are multiples of it; 0 for continuous values.
+    """
+
+    floor: Floats
+    of_largest: Floats
+    of_total: Floats
+    ceiling: Floats
+    step: Floats
+
+    @classmethod
+    def find(cls, edges: NDArray[Any], unit: float) -> Self:
+        """Find the support of edges (n, E), which are multiplied by `unit` in the model."""
+        values = np.asarray(edges, dtype=np.float64) * unit
+        # Rounded, since a multiple of a fraction need not be exact.
+        step = lattice_step(edges) * unit
+        values = values if step == 0 else np.round(values / step) * step
+        smallest, largest = _smallest(values), values.max(axis=1)
+        used = np.isfinite(smallest)
+        if not used.any():
+            return cls.unbounded(step)
+        smallest, largest, total = smallest[used], largest[used], values.sum(axis=1)[used]
+        floor = float(smallest.min())
+        shares = [0.0, 0.0]
+        if (smallest <= floor).mean() < _MOST_AT_FLOOR:
+            shares = _relative_floor(smallest, largest, total, step)
+        found = (floor, *shares, _ceiling(values), step)
+        return cls(*(np.array(value) for value in found))
+
+    @classmethod
+    def unbounded(cls, step: float = 1.0) -> Self:
+        """Return the support of counts that can have any value."""
+        return cls(*(np.array(value) for value in (step, 0.0, 0.0, np.inf, step)))
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether floors depend on a subject's own counts."""
+        return bool(self.of_largest > 0 or self.of_total > 0)
+
+    def floors(self, values: NDArray[Any]) -> Floats:
+        """Return the floor of every subject, (n, 1), from its values (n, E).
+
+        Never above the smallest positive value, so that a subject from another pipeline keeps its
+        own.
+        """
+        largest, total = values.max(axis=1), values.sum(axis=1)
+        relative = np.maximum(self.of_largest * largest, self.of_total * total)
+        lowest = np.maximum(relative, self.floor)
+        if self.step > 0:
+            lowest = np.ceil(lowest / self.step - 1e-6) * self.step
+        return np.asarray(np.minimum(lowest, _smallest(values))[:, None])
+
+    def floors_after(self, values: NDArray[Any], before: Floats) -> Floats:
+        """Return the floors (n, 1) of adjusted values (n, E), given the floors before."""
+        if not self.is_relative:
+            return before
+        return np.minimum(self.floors(np.where(values > 0, values, 0)), np.inf)
+
+    def written(self, values: Floats, floors: Floats) -> Floats:
+        """Return continuous values (n, E) as the pipeline would write them."""
+        if self.step > 0:
+            values = np.round(values / self.step) * self.step
+        return np.where(values < floors * (1 - 1e-9), 0.0, np.minimum(values, self.ceiling))
+
+
+def lattice_step(edges: NDArray[Any]) -> float:
+    """Return the largest step of which all values are multiples; 0 if there is none.
+
+    Examples
+    --------
+    >>> [lattice_step(np.array(values)) for values in ([4, 6, 0], [0.5, 3.0], [0.123, 7.5])]
+    [2.0, 0.5, 0.001]
+    """
+    values = np.unique(edges).astype(np.float64)
+    if (values == np.floor(values)).all():
+        common = float(np.gcd.reduce(values[values < _LARGEST_WHOLE].astype(np.int64)))
+        return common if common > 0 else 1.0
+    for step in (*(1 / n for n in _FRACTIONS), *(10.0**-d for d in range(1, _DECIMALS + 1))):
+        multiples = values / step
+        # Of single precision at most; larger numbers are multiples of anything.
+        if multiples.max() < _LARGEST_SINGLE and (np.abs(multiples % 1 - 0.5) > 0.498).all():
+            return step
+    return 0.0
+
+
+def is_counted(edges: NDArray[Any]) -> bool:
+    """Whether these are fibre counts, or means of a few of them, rather than weights."""
+    return edges.dtype.kind in "iu" or lattice_step(edges) >= 1 / max(_FRACTIONS)
+
+
+def _smallest(values: NDArray[Any]) -> Floats:
+    """Return the smallest positive value of every subject (n,), infinite without one."""
+    return np.asarray(np.where(values > 0, values, np.inf).min(axis=1))
+
+
+def _relative_floor(smallest: Floats, largest: Floats, total: Floats, step: float) -> list[float]:
+    """Return the floor as a share of the largest and of the total; at most one is above 0."""
+    shares, fits = [], []
+    for whole in (largest, total):
+        share = float((smallest / whole).min())
+        shares.append(share)
+        fits.append(float((smallest <= _NEAR * share * whole + step).mean()))
+    better = int(np.argmax(fits))
+    if fits[better] < _MOST_AT_SHARE:
+        return [0.0, 0.0]
+    return [share if place == better else 0.0 for place, share in enumerate(shares)]
+
+
+def _ceiling(values: Floats) -> float:
+    """Return the largest value if values pile up there, else infinity."""
+    largest = float(values.max())
+    at_top = values == largest
+    n_below = int(((values < largest) & (values >= 0.8 * largest)).sum())
+    piled = at_top.sum() >= max(_LEAST_CAPPED, n_below) and (at_top.any(axis=1).sum() > 1)
+    return largest if piled and largest > 0 else float(np.inf)
