@@ -1,7 +1,8 @@
 """The oracle of simulated scans: draws the scan without the nuisance from its posterior.
 
 The cause of every written count is drawn first (`scan_causes`), then the streamlines that were
-lost. Edges are independent given the subject, so that the draw is exact.
+lost. Edges are independent given the subject, so that the draw is exact. Only where the survival
+varies between scans is it the end of a short Gibbs sampler: totals are then 0.1 % too low.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import Floats
-from stillome.counts.negative_binomial import nb_pmf
 from stillome.simulate.count_writer import Counts, CountWriter
 from stillome.simulate.scan_causes import TINY, Causes, draw_causes
 from stillome.simulate.scanner import ScanLaw, ScannedPeople, Scanner, subject_blocks
 
 # Where the survival varies between scans: steps of a Gibbs sampler, and candidates of each step.
-_STEPS, _CANDIDATES = 3, 8
+_STEPS, _CANDIDATES = 3, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,13 @@ def _draw_survival(
     """Choose among the present survival and candidates from its prior, by likelihood."""
 
     def likelihood(candidate: Floats) -> Floats:
+        # Of a negative binomial count, relative to that at the mean which fits it best.
         mean = np.maximum(law.rates * candidate, TINY)
-        return np.where(causes.tracked, nb_pmf(causes.kept, mean, law.shapes), 1.0)
+        rise = special.xlogy(kept, mean / np.maximum(kept, 1))
+        fall = (kept + law.shapes) * np.log((mean + law.shapes) / (kept + law.shapes))
+        return np.where(causes.tracked, np.exp(rise - fall), 1.0)
 
+    kept = causes.kept
     total, chosen = likelihood(survival), survival
     for _ in range(_CANDIDATES):
         candidate = law.scan_survival(rng)
