@@ -12,7 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stillome import read_cohort, simulate_cohort
 from stillome.cli import main
 from stillome.cli.app import app
+from stillome.cli.simulate import RegimeName
 from stillome.io import read_connectomes
+from stillome.simulate import NUISANCES, REGIMES, simulate_scans
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +45,19 @@ def test_a_simulated_study_is_read_as_it_was_drawn(form, tmp_path, capsys):
     truth = read_connectomes(out / "truth").connectomes
     assert_array_equal(truth, simulated.motion_free)
     assert json.loads((out / "motion.json").read_text())["Seed"] == 0
+
+
+def test_both_families_are_written_and_explained(tmp_path, capsys):
+    head_motion = [name for name, nuisance in NUISANCES.items() if nuisance.column == "rms_mm"]
+    assert not set(REGIMES) & set(NUISANCES)
+    assert list(RegimeName) == [*REGIMES, *head_motion]
+    words = ["simulate", "--subjects", "4", "--regime", "lost-volumes", "--seed", "3"]
+    assert main([*words, "--out", str(tmp_path / "study")]) == 0
+    assert NUISANCES["lost-volumes"].meaning in capsys.readouterr().out
+    drawn = simulate_scans(4, "lost-volumes", random_state=3)
+    read = read_cohort(tmp_path / "study" / "connectomes", motion=tmp_path / "study" / "motion.tsv")
+    assert_array_equal(read.connectomes, drawn.cohort.connectomes)
+    assert_array_equal(read.motion["rms_mm"], drawn.cohort.motion["rms_mm"])
 
 
 def test_the_command_that_simulate_prints_has_files_and_options_that_exist(tmp_path, capsys):

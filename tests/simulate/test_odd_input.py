@@ -7,10 +7,16 @@ from hypothesis import strategies as st
 
 from odd_inputs import odd_arrays, odd_lists
 from stillome.exceptions import StillomeError
-from stillome.simulate import simulate_cohort, simulate_communities, simulate_extreme_motion
+from stillome.simulate import (
+    simulate_cohort,
+    simulate_communities,
+    simulate_extreme_motion,
+    simulate_scans,
+)
 
 SMALL = {
     simulate_cohort: {"n_subjects": 8},
+    simulate_scans: {"n_subjects": 8},
     simulate_communities: {"n_subjects": 4, "n_regions": 6},
     simulate_extreme_motion: {"n_networks": 2, "n_regions": 6},
 }

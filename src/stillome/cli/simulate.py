@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class RegimeName(StrEnum):
-    """How motion acts; see `simulate_cohort`."""
+    """How motion acts: regimes of `simulate_cohort`, then head motion of `simulate_scans`.
+
+    Nuisances that are no head motion are not here: `stillome run` needs a motion table.
+    """
 
     loglinear = "loglinear"
     saturating = "saturating"
@@ -23,13 +26,20 @@ class RegimeName(StrEnum):
     heteroscedastic = "heteroscedastic"
     confounded = "confounded"
     thinning = "thinning"
+    motion = "motion"
+    thinned = "thinned"
+    lost_volumes = "lost-volumes"
 
 
 def simulate(
     out: Annotated[Path, typer.Option(help="The folder for the study.")],
     subjects: Annotated[int, typer.Option(min=1, help="How many subjects.")] = 400,
     regime: Annotated[
-        RegimeName, typer.Option(help="How motion acts on a scan.")
+        RegimeName,
+        typer.Option(
+            help="How motion acts on a scan. With motion, thinned and lost-volumes, counts look "
+            "like those of a real pipeline: none below 3, and half of them 0."
+        ),
     ] = RegimeName.thinning,
     seed: Seed = 0,
     form: CohortFormat = CohortForm.mrtrix,
@@ -46,12 +56,13 @@ def simulate(
     from stillome.io.write import DESCRIPTION
     from stillome.io.write_cohort import write_cohort
     from stillome.persistence import check_replaceable
-    from stillome.simulate import simulate_cohort
+    from stillome.simulate import NUISANCES, REGIMES, simulate_cohort, simulate_scans
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
     with steps(2, quiet=quiet) as step:
         step("Simulating")
-        simulated = simulate_cohort(subjects, regime.value, random_state=seed)
+        simulate_family = simulate_scans if regime in NUISANCES else simulate_cohort
+        simulated = simulate_family(subjects, regime.value, random_state=seed)
         step("Writing")
         files = write_cohort(
             out,
@@ -66,6 +77,7 @@ def simulate(
         print(out)
         return
     print(f"{subjects} simulated subjects, {simulated.cohort.n_regions} regions, in {out}")
+    print(f"{regime.value}: {(REGIMES | NUISANCES)[regime].meaning}")
     print(heading("\nNow run"))
     print(f"  {run_command(files, list(simulated.cohort.traits.columns)[:1])}")
 

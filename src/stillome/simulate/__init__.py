@@ -2,9 +2,10 @@
 
 from stillome.simulate.communities import simulate_communities, simulate_extreme_motion
 from stillome.simulate.desikan_killiany import load_desikan_killiany
+from stillome.simulate.nuisances import NUISANCES
 from stillome.simulate.realistic import simulate_cohort
 from stillome.simulate.regimes import REGIMES
-from stillome.simulate.scans import NUISANCES, simulate_scans
+from stillome.simulate.scans import simulate_scans
 from stillome.simulate.simulated_cohort import SimulatedCohort
 
 __all__ = [

@@ -34,7 +34,7 @@ _EMPTY_PROBITS = (-0.9, -0.9, -1.3, -2.5, -4.5)
 
 @dataclass(frozen=True, eq=False)
 class ScanPopulation:
-    """Parameters that all subjects share; E edges, K factors, H presence factors.
+    """Parameters that all subjects share; E edges, K factors, H presence factors, T traits.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ class ScanPopulation:
         Rise of the probit of emptiness per unit of dose, unrelated to `losses`.
     spurious : array of shape (E,)
         Expected false streamlines per unit of dose: short, weak edges.
-    trait_weights : array of shape (5, K)
+    trait_weights : array of shape (T, K)
+        From factors to traits, each of unit length.
     """
 
     lengths: Floats
