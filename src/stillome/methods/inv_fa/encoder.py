@@ -32,6 +32,7 @@ from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.numeric_limits import LARGEST_EXPLAINED, LOG_RATE_RANGE
 
+_LARGEST_INPUT = 25.0  # a count where none is expected has no upper limit, and would be all of z
 _CONSTANT = 1e-6  # standard deviation of an edge that does not vary
 
 
@@ -77,7 +78,7 @@ class FactorEncoder:
     def encode(self, values: AnyFloats, functions: AnyFloats) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
         dtype = values.dtype
-        standard = (values - self.offset.astype(dtype)) / self.scale.astype(dtype)
+        standard = _standardised(values, self.offset.astype(dtype), self.scale.astype(dtype))
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
         standard *= bounded_exp(-functions @ self.common_scale).astype(dtype)[:, None]
         means = (standard @ self.weights.astype(dtype)).astype(np.float64)
@@ -144,7 +145,7 @@ def fit_encoder(
     """
     offset, scale = values.mean(axis=0), values.std(axis=0)
     scale = np.where(scale > _CONSTANT, scale, 1).astype(values.dtype)
-    standard = (values - offset) / scale
+    standard = _standardised(values, offset, scale)
     drift = _fit_drift(standard, motion, design, tuning, iterations)
     standard -= motion.values @ drift.astype(values.dtype)
     common_scale = fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
@@ -240,6 +241,10 @@ def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFun
     slopes = motion.estimating.T.astype(np.float64) @ along / len(latent)
     slopes = beyond_chance(slopes, along.var(axis=0) / len(latent))
     return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))
+
+
+def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:
+    return np.asarray(np.clip((values - offset) / scale, -_LARGEST_INPUT, _LARGEST_INPUT))
 
 
 def _padded(array: Floats, n_components: int) -> Floats:

@@ -47,7 +47,6 @@ STAGES = (
     "pattern",
     "decoder",
     "dispersion",
-    "presence",
 )
 _LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
 
@@ -68,7 +67,7 @@ class InvariantModel:
         Ties random draws to edges, whatever their order (see `canonical_order`).
     unknown_slopes : array of shape (P, K)
         Slopes of z on *inferred* motion, used where motion was not measured.
-    n_iterations : array of shape (8,)
+    n_iterations : array of shape (7,)
         Iterations of each of `STAGES`; 0 for a stage that did not run.
     """
 

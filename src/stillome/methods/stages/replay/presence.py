@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
-from stillome.methods.stages.convergence import Iterations, in_standard_errors
+from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
 from stillome.methods.stages.motion_effect.pooling import (
@@ -28,6 +28,9 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _PROBIT_RANGE = (1e-12, 1 - 1e-9)
 _LARGEST_PROBIT = 8.0
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
+# Whether a pattern is found can depend on the step before, so that slopes need not converge; they
+# change by less than their standard errors after this many rounds.
+_ROUNDS = 5
 _START_VARIANCE = 0.25  # of the deviations; estimated with them
 
 
@@ -110,11 +113,12 @@ def fit_presence(
     if not ((shares > 0) & (shares < 1)).any():
         return Presence.none(motion.values.shape[1], empty.shape[1])
     state = _PresenceFit(empty, _probits(below), motion)
-    for _ in iterations.of("presence"):
-        change = max(state.improve_deviations() for _ in range(2))
-        change = max(change, state.improve_slopes(design, tuning, iterations))
-        if iterations.converged(change):
+    for _ in range(_ROUNDS):
+        state.improve_deviations()
+        state.improve_deviations()
+        if iterations.converged(state.improve_slopes(design, tuning, iterations)):
             break
+    state.improve_deviations()
     slopes, uncertainties, errors = (
         part / motion.spread.reshape(-1, *[1] * (part.ndim - 1))
         for part in (state.slopes, state.uncertainties, state.errors)
@@ -145,7 +149,7 @@ class _PresenceFit:
         self.functions = motion.estimating
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
-        self.prior_variance = _START_VARIANCE
+        self.prior_variance, self.relax = _START_VARIANCE, Relaxation(axis=1)
         self.slopes = np.zeros((n_functions, n_edges))
         self.uncertainties = np.zeros_like(self.slopes)
         self.errors = np.zeros((n_functions, 0, n_edges))
@@ -161,8 +165,8 @@ class _PresenceFit:
         ratio = density / (share * (1 - share))
         return _Derivatives((self.empty - share) * ratio, density * ratio)
 
-    def improve_deviations(self) -> float:
-        """Take a Newton step of deviations and reliance; return its size in standard errors."""
+    def improve_deviations(self) -> None:
+        """Take a Newton step of deviations and reliance."""
         residual, weights = self.derivatives()
         information = weights.sum(axis=0, dtype=np.float64)
         gradient = residual.sum(axis=0, dtype=np.float64)
@@ -174,9 +178,7 @@ class _PresenceFit:
         self.prior_variance = max(float(square), 1e-4)
         along = float((residual * self.probits).sum(dtype=np.float64))
         own = float((weights * self.probits**2).sum(dtype=np.float64)) + 1e-9
-        change = float(np.clip(along / own, -0.5, 0.5))
-        self.reliance += change
-        return max(in_standard_errors(step, 1 / variances), abs(change) * np.sqrt(own) / 10)
+        self.reliance += float(np.clip(along / own, -0.5, 0.5))
 
     def improve_slopes(
         self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
@@ -199,17 +201,18 @@ class _PresenceFit:
         individual = IndividualDifferences.find(apart, width, tuning)
         per_subject = (information[:, 0, 0] + 1e-3) / n
         individual = individual.per_log_rate(per_subject, variances[0], n)
-        before, pooled = self.slopes, []
+        pooled = []
         for slope, step, variance in zip(self.slopes, steps, variances[1:], strict=True):
             step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
             estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
             own = individual.own_variances(variance, n)
             pooled.append(pool_effects(estimates, own, design, individual, n, tuning, iterations))
-        self.slopes = np.stack([effect.effects for effect in pooled])
+        change = np.stack([effect.effects for effect in pooled]) - self.slopes
+        self.slopes = self.slopes + self.relax(change)
         self.uncertainties = np.stack([effect.uncertainties for effect in pooled])
         self.errors = np.stack([effect.errors for effect in pooled])
         size = (self.uncertainties**2).mean(axis=1, keepdims=True)
-        return in_standard_errors(self.slopes - before, 1 / np.maximum(size, 1e-12))
+        return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 
 
 def _probits(shares: Floats) -> Floats:
