@@ -12,7 +12,7 @@ _LEAST_ABOVE = 1e-12
 
 
 def mass_below(floor: Floats, mean: Floats, size: Floats) -> Floats:
-    """P(X < floor)."""
+    """Return P(X < floor)."""
     step = at_zero(mean, size)
     total = step.copy()
     ratio = mean / (size + mean)
@@ -30,7 +30,7 @@ def mass_below(floor: Floats, mean: Floats, size: Floats) -> Floats:
 def scores_above(
     k: Floats, below: Floats, mean: Floats, size: Floats, share: Floats, capped: Floats
 ) -> Floats:
-    """Normal scores of counts among those that reach the floor, which have mass 1 − `below`.
+    """Return normal scores of counts among those that reach the floor (mass 1 − `below`).
 
     `share` is the position of a count within its step, from the top. The step of a count at the
     ceiling (`capped`) contains everything above.
@@ -48,7 +48,7 @@ def scores_above(
 
 
 def counts_above(scores: Floats, below: Floats, mean: Floats, size: Floats) -> Floats:
-    """Counts whose scores among those that reach the floor are these."""
+    """Return the counts whose scores among those that reach the floor are these."""
     upper = scores > 0
     part = (1 - below) * special.ndtr(-np.abs(scores))
     return quantile(np.where(upper, part, below + part), upper, mean, size)

@@ -12,8 +12,9 @@ from stillome.cohort.validation import check_share
 from stillome.counts.negative_binomial import nb_pmf
 from stillome.exceptions import InputError
 from stillome.methods.inv_fa.parts import InvariantModel
-from stillome.methods.stages.replay.count_law import CountLaw
+from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
 from stillome.methods.stages.replay.counterfactual import (
+    WeightLaw,
     count_interval,
     positions_in_step,
     replay_counts,
@@ -21,7 +22,11 @@ from stillome.methods.stages.replay.counterfactual import (
 )
 from stillome.methods.stages.replay.coupling import quantile_correlation
 
-_OF_Z, _OF_COUPLING = 1, 2  # streams of random numbers beside the positions within steps
+_OF_Z, _OF_COUPLING, _OF_STRENGTH = (
+    1,
+    2,
+    3,
+)  # streams of random numbers beside the positions within steps
 
 
 class AdjustedConnectomes(NamedTuple):
@@ -66,7 +71,8 @@ class Adjusting:
         positions = positions_in_step(self.edges, [self.seed, 0], self.model.edge_ranks)
         if not self._counted:
             return self._unless_there(self._replayed_weights(self.model, self.latent, positions))
-        return self._unless_there(self._replayed(self.model, self.latent, positions))
+        rates = self._rates(self.model, self.latent)
+        return self._unless_there(self._replayed(self.model, rates, positions))
 
     def draw(self, number: int, coupling: str) -> NDArray[Any]:
         """Return edges (n, E) with all that is not known drawn; `number` 0, 1, ..."""
@@ -74,19 +80,30 @@ class Adjusting:
         ranks = self.model.edge_ranks
         positions = positions_in_step(self.edges, seed, ranks)
         model = self.model.drawn(np.random.default_rng(seed))
-        latent = self.latent + model.encoder.posterior_sd * self._normal([*seed, _OF_Z])
+        latent = self.latent + model.encoder.posterior_sd * self._normal(
+            [*seed, _OF_Z], self.latent.shape[1]
+        )
         if not self._counted:
             return self._unless_there(self._replayed_weights(model, latent, positions))
+        here, there = self._rates(model, latent)
+        strength = model.effect_spread * self._normal([*seed, _OF_STRENGTH], 1)
+        stronger = there.log_rates + strength * (there.log_rates - here.log_rates)
+        rates = here, there._replace(log_rates=np.clip(stronger, *LOG_RATE_RANGE))
         uniform = positions_in_step(self.edges, [*seed, _OF_COUPLING], ranks)
         noise = special.ndtri(uniform)
-        return self._unless_there(self._replayed(model, latent, positions, coupling, noise))
+        return self._unless_there(self._replayed(model, rates, positions, coupling, noise))
 
     def bounds(self, interval: float, coupling: str) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (n, E) of the counts."""
         check_share(interval, "interval")
         if not self._counted:
             raise InputError("interval: bounds are there for fibre counts only; leave it out.")
-        here, there = self._laws(self.model, self.latent)
+        rates, floors = (
+            self._rates(self.model, self.latent),
+            self.model.support.floors(self._counts),
+        )
+        here = self.model.count_law(rates[0], self.motion, floors)
+        there = self.model.count_law(rates[1], self._there, floors)
         log_ratio_sd = self.model.log_ratio_sd(self.latent, self.motion, self.level)
         correlation = quantile_correlation(here, there, coupling)
         found = count_interval(self._counts, here, there, log_ratio_sd, correlation, interval)
@@ -103,40 +120,38 @@ class Adjusting:
     def _counts(self) -> Floats:
         return np.asarray(np.round(self.edges * float(self.model.unit)), dtype=np.float64)
 
-    def _laws(self, model: InvariantModel, latent: Floats) -> tuple[CountLaw, CountLaw]:
-        """Return the laws of the counts at the motion of the scan and at the level."""
-        floors = model.support.floors(self._counts)
-        there = np.broadcast_to(self.level, self.motion.shape)
-        return (
-            model.count_law(latent, self.motion, floors, self.motion),
-            model.count_law(latent, there, floors, self.motion),
-        )
+    def _rates(self, model: InvariantModel, latent: Floats) -> tuple[WeightLaw, WeightLaw]:
+        """Return rates and dispersions at the motion of the scan and at the level."""
+        here = model.law(latent, self.motion, self.motion)
+        return here, model.law(latent, self._there, self.motion)
+
+    @property
+    def _there(self) -> Floats:
+        return np.broadcast_to(self.level, self.motion.shape)
 
     def _replayed(
         self,
         model: InvariantModel,
-        latent: Floats,
+        rates: tuple[WeightLaw, WeightLaw],
         positions: Floats,
         coupling: str = "quantile",
         noise: Floats | None = None,
     ) -> NDArray[Any]:
-        here, there = self._laws(model, latent)
+        counts, floors = self._counts, model.support.floors(self._counts)
+        here = model.count_law(rates[0], self.motion, floors)
+        there = model.count_law(rates[1], self._there, floors)
         correlation = None if noise is None else quantile_correlation(here, there, coupling)
-        counts = self._counts
         moved = replay_counts(counts, here, there, positions, correlation, noise)
         if model.support.is_relative:
             # The floor at the reference depends on the largest or total count there.
-            floors = model.support.floors(moved)
-            level = np.broadcast_to(self.level, self.motion.shape)
-            there = model.count_law(latent, level, floors, self.motion)
+            there = model.count_law(rates[1], self._there, model.support.floors(moved))
             moved = replay_counts(counts, here, there, positions, correlation, noise)
         return self._in_users_unit(moved)
 
     def _replayed_weights(
         self, model: InvariantModel, latent: Floats, positions: Floats
     ) -> NDArray[Any]:
-        here = model.law(latent, self.motion, self.motion)
-        there = model.law(latent, np.broadcast_to(self.level, self.motion.shape), self.motion)
+        here, there = self._rates(model, latent)
         zeros = model.zero_shares(self.motion, self.level)
         # The posterior sd grows with motion. At least its average is used for everybody, so that
         # the width of the draws does not reveal motion.
@@ -166,9 +181,9 @@ class Adjusting:
         there_already = (self.motion == self.level).all(axis=1)
         return np.where(there_already[:, None], self.edges, moved)
 
-    def _normal(self, seed: list[int]) -> Floats:
-        """Return standard normal numbers (n, K), the same for a subject in any company."""
-        return special.ndtri(positions_in_step(self.edges, seed, None, self.latent.shape[1]))
+    def _normal(self, seed: list[int], n_numbers: int) -> Floats:
+        """Return standard normal numbers (n, n_numbers), the same for a subject in any company."""
+        return np.asarray(special.ndtri(positions_in_step(self.edges, seed, None, n_numbers)))
 
 
 def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
@@ -176,7 +191,7 @@ def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats
     latent, motion = model.encode(edges, confounds)
     counts = np.round(model.counts(edges).astype(np.float64))
     floors = model.support.floors(counts) if model.whole else np.ones((len(counts), 1))
-    law = model.count_law(latent, motion, floors, motion)
+    law = model.count_law(model.law(latent, motion, motion), motion, floors)
     likely = nb_pmf(counts, np.exp(law.log_rates), 1 / law.dispersions)
     if model.whole:
         present = (1 - law.empty) / (1 - law.below) * likely

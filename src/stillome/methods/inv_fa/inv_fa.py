@@ -15,6 +15,7 @@ from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, 
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.model_fit import fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import (
@@ -311,7 +312,7 @@ class InvFA(Storable):
         if self.lengths is not None:
             matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
             lengths = matrix[edge_indices(self.n_regions_)]
-        return InvariantModel.fit(
+        return fit_model(
             known.edges,
             known.motion,
             n_regions=self.n_regions_,

@@ -1,4 +1,7 @@
-"""The fitted parts of `InvFA` in one model: counts and motion in, z and distributions out."""
+"""The fitted parts of `InvFA` in one model: counts and motion in, z and distributions out.
+
+`model_fit` fits them.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -7,37 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder import Decoder
-from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import (
     FactorEncoder,
     encoder_input,
-    fit_association,
-    fit_encoder,
 )
 from stillome.methods.inv_fa.inference import ConfoundInference
-from stillome.methods.inv_fa.tuning import TUNING, Tuning
-from stillome.methods.inv_fa.weights import fit_spread, weight_unit
-from stillome.methods.stages.convergence import Iterations
-from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
+from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.effect import (
     MotionEffect,
-    fit_motion_effect,
-    log_means,
-    refit_baseline,
 )
-from stillome.methods.stages.motion_effect.pooling import EdgeDesign
-from stillome.methods.stages.replay.calibration import Calibration, some_counts
+from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.count_law import CountLaw, probability_below
 from stillome.methods.stages.replay.counterfactual import (
     WeightLaw,
     ZeroShares,
-    positions_in_step,
 )
-from stillome.methods.stages.replay.presence import Presence, fit_presence
-from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
-from stillome.methods.stages.replay.zeros import ZeroModel, fit_zero_model, no_zero_model
+from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.support import Support
+from stillome.methods.stages.replay.zeros import ZeroModel
 
 STAGES = (
     "motion effect",
@@ -67,6 +58,9 @@ class InvariantModel:
         Ties random draws to edges, whatever their order (see `canonical_order`).
     unknown_slopes : array of shape (P, K)
         Slopes of z on *inferred* motion, used where motion was not measured.
+    effect_spread : array of shape ()
+        Standard deviation over subjects of the strength of the motion effect, relative to its
+        mean, that z does not explain.
     n_iterations : array of shape (7,)
         Iterations of each of `STAGES`; 0 for a stage that did not run.
     """
@@ -84,79 +78,8 @@ class InvariantModel:
     inference: ConfoundInference
     unknown_slopes: Floats
     calibration: Calibration
+    effect_spread: Floats
     n_iterations: NDArray[np.intp]
-
-    @classmethod
-    def fit(
-        cls,
-        edges: NDArray[Any],
-        confounds: Floats,
-        *,
-        n_regions: int,
-        n_components: int,
-        lengths: Floats | None,
-        covariates: Floats | None,
-        tuning: Tuning = TUNING,
-    ) -> Self:
-        """Fit the effect of motion first, then the encoder, then the decoder.
-
-        The result does not depend on the order of subjects, nor, up to rounding errors, on the
-        order of confounds or regions.
-
-        Parameters
-        ----------
-        edges : array of shape (n, E)
-        confounds : array of shape (n, C)
-            Without missing values.
-        n_regions, n_components : int
-        lengths : array of shape (E,) in mm, or None
-        covariates : array of shape (n, Q), or None
-        tuning : Tuning
-        """
-        order = subject_order(edges, confounds)
-        edges, confounds = edges[order], confounds[order]
-        covariates = None if covariates is None else covariates[order]
-        iterations, whole = Iterations(tuning.stages), is_counted(edges)
-        unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
-        counts = (edges * unit).astype(np.float32)
-        basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
-        motion = MotionFunctions.given(basis(confounds), covariates)
-        design = EdgeDesign.from_edges(log_means(counts), lengths, n_regions)
-        effect = _fit_effect(counts, motion, design, tuning, iterations)
-        values = encoder_input(counts, effect, motion.values, whole=whole)
-        encoder = fit_encoder(values, motion, design, n_components, tuning, iterations)
-        z = encoder.encode(values, motion.values)
-        z = encoder.decoder_input(z, motion.values, motion.values)
-        shares = basis.confound_shares
-        decoder = fit_decoder(counts, effect, motion.values, z, shares, tuning, iterations)
-        zeros = no_zero_model(counts, basis.n_functions)
-        if not whole:
-            log_rates = decoder.log_rates(effect, motion.values, z)
-            decoder = _scattered_like(counts, log_rates, decoder)
-            zeros = fit_zero_model(counts, basis(confounds), design, tuning.stages, iterations)
-        inference, left_out = ConfoundInference.fit(counts, confounds, tuning)
-        model = cls(
-            unit=np.array(unit),
-            whole=np.array(whole),
-            support=Support.find(edges, unit),
-            edge_ranks=edge_ranks(edges),
-            basis=basis,
-            effect=effect,
-            encoder=encoder,
-            decoder=decoder,
-            zeros=zeros,
-            presence=Presence.none(basis.n_functions, counts.shape[1]),
-            inference=inference,
-            unknown_slopes=np.zeros((basis.n_functions, n_components)),
-            calibration=Calibration.none(),
-            n_iterations=np.zeros(len(STAGES), np.intp),
-        )
-        kept = None if covariates is None else covariates[: len(left_out)]
-        model = replace(model, unknown_slopes=model._fit_unknown(counts, left_out, kept))
-        if whole:
-            model = model._with_hurdle(counts, confounds, motion, design, tuning, iterations)
-        n_iterations = np.array([iterations.n_iter.get(stage, 0) for stage in STAGES])
-        return replace(model, n_iterations=n_iterations)
 
     @property
     def n_iter(self) -> dict[str, int]:
@@ -168,18 +91,16 @@ class InvariantModel:
         counts = self.counts(edges)
         missing = np.isnan(confounds)
         if not missing.any():
-            return self._encode_known(counts, self.basis(confounds)), confounds
+            return self.encode_known(counts, self.basis(confounds)), confounds
         inferred, middle = self.inference.infer(counts).mean, self.inference.intercept
         filled = np.where(missing, inferred, confounds)
-        latent = self._encode_known(counts, self.basis(filled))
+        latent = self.encode_known(counts, self.basis(filled))
         # Only inferred values count here: 0 for subjects with every confound.
         inferred = np.where(missing, inferred, middle)
         latent -= (self.basis(inferred) - self.basis(middle[None])) @ self.unknown_slopes
         return latent, filled
 
-    def law(
-        self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None
-    ) -> WeightLaw:
+    def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> WeightLaw:
         """Return rates and dispersions of these subjects at this motion, per edge.
 
         `scanned_at` is the motion at which z was encoded; average motion without.
@@ -193,31 +114,28 @@ class InvariantModel:
             dispersions += self.decoder.grain * np.exp(-log_rates)
         return WeightLaw(log_rates, dispersions)
 
-    def count_law(
-        self,
-        latent: Floats,
-        confounds: Floats,
-        floors: Floats,
-        scanned_at: Floats | None = None,
-    ) -> CountLaw:
-        """Return the distribution of these subjects' counts at this motion, with floors (n, 1)."""
-        log_rates, dispersions = self.law(latent, confounds, scanned_at)
-        below = probability_below(log_rates, dispersions, floors)
-        empty = self.presence.probabilities(below, self.basis(confounds))
-        ceiling = float(self.support.ceiling)
-        return CountLaw(
-            log_rates, dispersions, floors, below, empty, self.calibration, ceiling
-        )
+    def count_law(self, rates: WeightLaw, confounds: Floats, floors: Floats) -> CountLaw:
+        """Return the distribution of counts with these rates at this motion, floors (n, 1)."""
+        below = probability_below(*rates, floors)
+        usual = self.usual_below(confounds, floors)
+        empty = self.presence.probabilities(below, usual, self.basis(confounds))
+        return CountLaw(*rates, floors, below, empty, self.calibration, float(self.support.ceiling))
+
+    def usual_below(self, confounds: Floats, floors: Floats) -> Floats:
+        """Return the probability of a count below the floor for z = 0 at this motion, (n, E)."""
+        nobody = np.zeros((len(confounds), len(self.decoder.loadings)))
+        return probability_below(*self.law(nobody, confounds), floors)
 
     def expected(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None
     ) -> Floats:
         """Return the expected edges (n, E) in the users' unit."""
+        rates = self.law(latent, confounds, scanned_at)
         if self.whole:
             floors = np.full((len(latent), 1), float(self.support.floor))
-            means = self.count_law(latent, confounds, floors, scanned_at).means()
+            means = self.count_law(rates, confounds, floors).means()
         else:
-            means = np.exp(self.law(latent, confounds, scanned_at).log_rates)
+            means = np.exp(rates.log_rates)
         return np.asarray(means / float(self.unit))
 
     def drawn(self, rng: np.random.Generator) -> Self:
@@ -234,7 +152,9 @@ class InvariantModel:
         """Return the posterior sd of log rate(reference) − log rate(motion), (n, E)."""
         distance = self.basis(confounds) - self.basis(reference[None])
         susceptible = self.decoder.susceptible(distance, latent)
-        return np.sqrt(susceptible**2 @ self.effect.uncertainties**2)
+        of_slopes = susceptible**2 @ self.effect.uncertainties**2
+        of_strength = (self.effect_spread * (susceptible @ self.effect.slopes)) ** 2
+        return np.sqrt(of_slopes + of_strength)
 
     def typical_log_ratio_sd(self, reference: Floats) -> Floats:
         """Return the same as a root mean square over the training subjects, (1, E)."""
@@ -258,79 +178,8 @@ class InvariantModel:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
 
-    def _with_hurdle(
-        self,
-        counts: NDArray[np.float32],
-        confounds: Floats,
-        motion: MotionFunctions,
-        design: EdgeDesign,
-        tuning: Tuning,
-        iterations: Iterations,
-    ) -> Self:
-        """Return the model of counts with its presence, and its quantiles calibrated."""
-        latent = self._encode_known(counts, self.basis(confounds))
-        floors = self.support.floors(counts)
-        log_rates, dispersions = self.law(latent, confounds, confounds)
-        below = probability_below(log_rates, dispersions, floors)
-        empty = (counts == 0).astype(np.float32)
-        presence = fit_presence(empty, below, motion, design, tuning.stages, iterations)
-        law = CountLaw(log_rates, dispersions, floors, below, below, self.calibration)
-        calibration = self._fit_calibration(counts, law, tuning)
-        return replace(self, presence=presence, calibration=calibration)
-
-    def _fit_unknown(
-        self, counts: NDArray[np.float32], left_out: Floats, covariates: Floats | None
-    ) -> Floats:
-        """Regress z on inferred motion; keep what exceeds chance."""
-        functions = self.basis(left_out)
-        size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
-        latent = self._encode_known(counts[: len(left_out)], functions)
-        inferred = MotionFunctions.given(functions / size, covariates)
-        return fit_association(latent, inferred) / size[:, None]
-
-    def _fit_calibration(
-        self, counts: NDArray[np.float32], law: CountLaw, tuning: Tuning
-    ) -> Calibration:
-        """Calibrate the quantiles of counts that are present."""
-        rows, ranks = some_counts(len(counts), counts.shape[1], tuning.stages)
-        columns = np.argsort(self.edge_ranks)[ranks]
-        present = counts[rows, columns] > 0
-        rows, columns = rows[present], columns[present]
-        positions = positions_in_step(counts[rows, columns][None], [0])
-        chosen = law.at(rows, columns)
-        scores = chosen.scores_if_present(counts[rows, columns][None], positions)
-        return Calibration.fit(scores[0], chosen.log_rates[0], tuning.stages)
-
-    def _encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
+    def encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
+        """Return z (n, K) from counts in the model's unit and functions of known motion."""
         single = functions.astype(np.float32)
         values = encoder_input(counts, self.effect, single, whole=bool(self.whole))
         return self.encoder.encode(values, single)
-
-
-def _fit_effect(
-    counts: NDArray[np.float32],
-    motion: MotionFunctions,
-    design: EdgeDesign,
-    tuning: Tuning,
-    iterations: Iterations,
-) -> MotionEffect:
-    effect = fit_motion_effect(counts, motion.estimating, design, tuning.stages, iterations)
-    if motion.estimating is motion.values:
-        return effect
-    effect = replace(
-        effect,
-        slopes=effect.slopes / motion.spread[:, None],
-        uncertainties=effect.uncertainties / motion.spread[:, None],
-        errors=effect.errors / motion.spread[:, None, None],
-        dispersion_slopes=effect.dispersion_slopes / motion.spread,
-    )
-    return refit_baseline(counts, motion.values, effect, iterations)
-
-
-def _scattered_like(
-    weights: NDArray[np.float32], log_rates: NDArray[Any], decoder: Decoder
-) -> Decoder:
-    """Replace the dispersions of counts by those of weights, which follow no known distribution."""
-    spread, grain = fit_spread(weights, log_rates)
-    none = np.zeros_like(decoder.dispersion_slopes)
-    return replace(decoder, dispersion=spread, grain=grain, dispersion_slopes=none)

@@ -65,12 +65,13 @@ def _draw_counts(
 ) -> NDArray[Any]:
     """Draw counts (n, E) from their law, in the unit of the training data."""
     floors = np.full((len(latent), 1), float(model.support.floor))
-    law = model.count_law(latent, motion, floors)
+    rates = model.law(latent, motion)
+    law = model.count_law(rates, motion, floors)
     scores = rng.standard_normal(law.log_rates.shape)
     counts = law.counts_at(scores)
     if model.support.is_relative:
         floors = model.support.floors(counts)
-        counts = model.count_law(latent, motion, floors).counts_at(scores)
+        counts = model.count_law(rates, motion, floors).counts_at(scores)
     counts = counts / float(model.unit)
     return counts.astype(np.int64) if (counts == np.floor(counts)).all() else counts
 

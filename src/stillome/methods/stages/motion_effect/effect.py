@@ -9,6 +9,7 @@ part of the effect.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 # Prior precisions that keep the baseline and the slopes of an edge without fibres finite.
 _BASELINE_PRECISION, _SLOPE_PRECISION = 1e-3, 0.1
+# Afterwards patterns are fixed: one that comes and goes would keep the pooling from converging.
+_PATTERNS_FREE_FOR = 4
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,11 @@ def fit_motion_effect(
     iterations = iterations or Iterations(tuning)
     state = _fit_each_edge(counts, functions, iterations)
     individual = _individual_differences(counts, functions, state, tuning)
-    relax = Relaxation(axis=1)
-    for _ in iterations.of("pooling"):
-        pooled = _pool(counts, functions, state, design, individual, tuning, iterations)
+    relax, patterns = Relaxation(axis=1), [None] * functions.shape[1]
+    for number in iterations.of("pooling"):
+        pooled = _pool(counts, functions, state, design, individual, patterns, tuning, iterations)
+        if number >= _PATTERNS_FREE_FOR:
+            patterns = [effect.pattern for effect in pooled]
         step = np.stack([effect.effects for effect in pooled]) - state.slopes
         state = replace(
             state,
@@ -224,6 +229,7 @@ def _pool(
     state: MotionEffect,
     design: EdgeDesign,
     individual: IndividualDifferences,
+    patterns: list[Any],
     tuning: StageTuning,
     iterations: Iterations,
 ) -> list[PooledEffect]:
@@ -237,8 +243,12 @@ def _pool(
     variances, n = np.diagonal(weak, axis1=1, axis2=2).T, len(counts)
     individual = individual.per_log_rate(per_subject, variances[0], n)
     pooled = []
-    for slope, step, variance in zip(state.slopes, steps, variances[1:], strict=True):
+    each = zip(state.slopes, steps, variances[1:], patterns, strict=True)
+    for slope, step, variance, pattern in each:
         estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
         own = individual.own_variances(variance, n)
-        pooled.append(pool_effects(estimates, own, design, individual, n, tuning, iterations))
+        effect = pool_effects(
+            estimates, own, design, individual, n, tuning, iterations, pattern=pattern
+        )
+        pooled.append(effect)
     return pooled

@@ -15,6 +15,8 @@ from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
+_MOST_IMPUTATIONS = 30  # only edges far below the median precision change afterwards
+
 
 def low_rank_pattern(
     values: Floats,
@@ -58,7 +60,7 @@ def low_rank_pattern(
     given = np.minimum(precision / np.median(precision), 1)
     unit = float(np.sqrt((given**2 * variances).mean() * n_regions))
     table = np.zeros((n_regions, n_regions))
-    for _ in iterations.of("pattern"):
+    for _ in iterations.of("pattern", at_most=_MOST_IMPUTATIONS):
         filled = table.copy()
         filled[rows, columns] = given * values + (1 - given) * table[rows, columns]
         filled[columns, rows] = filled[rows, columns]
@@ -72,5 +74,5 @@ def low_rank_pattern(
 
 
 def _shrunk(sizes: NDArray[Any], margin: float) -> NDArray[Any]:
-    signal = np.abs(sizes) > 2 * margin
-    return np.where(signal, np.sign(sizes) * np.sqrt(np.maximum(sizes**2 - 4, 0)), 0)
+    # From the margin on, not from the edge: a jump there would keep iterations from converging.
+    return np.asarray(np.sign(sizes) * np.sqrt(np.maximum(sizes**2 - (2 * margin) ** 2, 0)))

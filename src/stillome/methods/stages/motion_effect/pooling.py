@@ -158,6 +158,8 @@ class PooledEffect:
     chance : float
         Squared correlation of individual differences with motion, as a multiple of what chance
         gives on average: about 1 in a sample where motion does not depend on the brain.
+    pattern : array of shape (E,)
+        The low-rank part of the effects.
     """
 
     effects: Floats
@@ -166,6 +168,7 @@ class PooledEffect:
     region_sd: float
     own_sd: float
     chance: float
+    pattern: Floats
 
 
 def pool_effects(
@@ -176,6 +179,9 @@ def pool_effects(
     n_subjects: int,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
+    *,
+    may_vanish: bool = False,
+    pattern: Floats | None = None,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -191,19 +197,30 @@ def pool_effects(
     n_subjects : int
     tuning : StageTuning
     iterations : Iterations, optional
+    may_vanish : bool, default=False
+        Whether variances may be estimated as 0: for effects that need not be there at all.
+    pattern : array of shape (E,), optional
+        The low-rank pattern, where it is known already.
     """
     iterations = iterations or Iterations(tuning)
-    pattern = np.zeros_like(estimates)
-    model = _fit(estimates, variances, design, individual, n_subjects, iterations)
-    for _ in range(_PATTERN_ROUNDS):
-        noise, residual = variances + model.own_variance, model.residual + pattern
-        pattern = low_rank_pattern(residual, noise, design.n_regions, tuning, iterations)
-        if not pattern.any():
-            break
-        rest = estimates - pattern
-        model = _fit(rest, variances, design, individual, n_subjects, iterations, model)
+    smallest = _TINY if may_vanish else None
+
+    def fitted(rest: Floats, start: MixedModel | None = None) -> MixedModel:
+        arguments = variances, design, individual, n_subjects, iterations, smallest
+        return _fit(rest, *arguments, start)
+
+    if pattern is not None:
+        model = fitted(estimates - pattern)
+    else:
+        pattern, model = np.zeros_like(estimates), fitted(estimates)
+        for _ in range(_PATTERN_ROUNDS):
+            noise, residual = variances + model.own_variance, model.residual + pattern
+            pattern = low_rank_pattern(residual, noise, design.n_regions, tuning, iterations)
+            if not pattern.any():
+                break
+            model = fitted(estimates - pattern, model)
     pooled = _pooled(model, variances, design, individual, n_subjects)
-    return replace(pooled, effects=pooled.effects + pattern)
+    return replace(pooled, effects=pooled.effects + pattern, pattern=pattern)
 
 
 def _fit(
@@ -213,17 +230,20 @@ def _fit(
     individual: IndividualDifferences,
     n_subjects: int,
     iterations: Iterations,
+    smallest: float | None,
     start: MixedModel | None = None,
 ) -> MixedModel:
     full = design.with_individual(individual.loadings)
     sizes = [design.n_regions, design.mapped.shape[1], individual.loadings.shape[1]]
     ends = design.features.shape[1] + np.cumsum([0, *sizes])
     # Correlations with motion have at least the variance that chance gives them.
-    smallest: list[float | None] = [None, None, 1 / n_subjects]
+    lowest = [smallest, smallest, 1 / n_subjects]
     there = [part for part in range(3) if sizes[part]]
     groups = [slice(ends[part], ends[part + 1]) for part in there]
-    floors = [smallest[part] for part in there]
-    return fit_mixed_model(estimates, variances, full, groups, [*floors, None], iterations, start)
+    floors = [lowest[part] for part in there]
+    return fit_mixed_model(
+        estimates, variances, full, groups, [*floors, smallest], iterations, start
+    )
 
 
 def _pooled(
@@ -252,7 +272,15 @@ def _pooled(
     total = ((np.hstack(parts) @ model.covariance) * np.hstack(parts)).sum(axis=1)
     uncertainties = np.sqrt(model.own_variance * (1 - kept) + total)
     region_sd, own_sd = np.sqrt(model.group_variances[0]), np.sqrt(model.own_variance)
-    return PooledEffect(effects, uncertainties, errors, float(region_sd), float(own_sd), chance)
+    return PooledEffect(
+        effects=effects,
+        uncertainties=uncertainties,
+        errors=errors,
+        region_sd=float(region_sd),
+        own_sd=float(own_sd),
+        chance=chance,
+        pattern=np.zeros_like(effects),
+    )
 
 
 def _leading_errors(design: Floats, covariance: Floats) -> Floats:

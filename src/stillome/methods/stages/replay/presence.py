@@ -1,6 +1,7 @@
 """Presence apart from size: how often an edge has no fibres, with a motion effect of its own.
 
-    P(A_e = 0) = Φ(b_e + η̄_e + s · (η_e − η̄_e) + h(c) · d_e),   η_e = Φ⁻¹(P(NB < floor))
+    P(A_e = 0) = Φ(b_e + η_e(0, c) + s · (η_e(z, c) − η_e(0, c)) + h(c) · d_e),
+    η_e(z, c) = Φ⁻¹(P(NB < floor | z, c))
 
 The negative binomial ties the share of zeros to mean and dispersion; real counts do not. The
 deviation b of every edge is shrunk to 0, and the effects d are pooled over edges, so that the
@@ -30,7 +31,7 @@ _LARGEST_PROBIT = 8.0
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge; they
 # change by less than their standard errors after this many rounds.
-_ROUNDS = 5
+_ROUNDS, _ROUNDS_MORE = 4, 2
 _START_VARIANCE = 0.25  # of the deviations; estimated with them
 
 
@@ -42,8 +43,6 @@ class Presence:
     ----------
     deviations : array of shape (E,)
         b.
-    usual : array of shape (E,)
-        η̄, the mean over the training subjects.
     reliance : array of shape ()
         s, how much differences between subjects count; 1 if the negative binomial is right.
     slopes : array of shape (P, E)
@@ -55,7 +54,6 @@ class Presence:
     """
 
     deviations: Floats
-    usual: Floats
     reliance: Floats
     slopes: Floats
     uncertainties: Floats
@@ -66,20 +64,21 @@ class Presence:
         """Return the model in which the negative binomial is right."""
         slopes = np.zeros((n_functions, n_edges))
         errors = np.zeros((n_functions, 0, n_edges))
-        none = np.zeros(n_edges)
-        return cls(none, none, np.ones(()), slopes, slopes, errors)
+        return cls(np.zeros(n_edges), np.ones(()), slopes, slopes, errors)
 
-    def probabilities(self, below: Floats, functions: AnyFloats) -> Floats:
+    def probabilities(self, below: Floats, usual: Floats, functions: AnyFloats) -> Floats:
         """Return the probability of an empty edge (n, E).
 
         Parameters
         ----------
-        below : array of shape (n, E)
-            Probability of a count below the floor in the negative binomial.
+        below, usual : arrays of shape (n, E)
+            Probability of a count below the floor in the negative binomial, of these subjects
+            and of the average subject (z = 0) at the same motion.
         functions : array of shape (n, P)
         """
-        moved = self.deviations + self.usual + functions @ self.slopes
-        probits = moved + self.reliance * (_probits(below) - self.usual)
+        average = _probits(usual)
+        moved = self.deviations + average + functions @ self.slopes
+        probits = moved + self.reliance * (_probits(below) - average)
         return np.asarray(special.ndtr(np.clip(probits, -_LARGEST_PROBIT, _LARGEST_PROBIT)))
 
     def drawn(self, rng: np.random.Generator) -> Self:
@@ -90,10 +89,12 @@ class Presence:
 def fit_presence(
     empty: Floats,
     below: Floats,
+    usual: Floats,
     motion: MotionFunctions,
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
+    start: Presence | None = None,
 ) -> Presence:
     """Fit by penalised likelihood, all edges together.
 
@@ -101,19 +102,24 @@ def fit_presence(
     ----------
     empty : array of shape (n, E)
         1 where an edge has no fibres, else 0.
-    below : array of shape (n, E)
-        Probability of a count below the floor in the negative binomial.
+    below, usual : arrays of shape (n, E)
+        As in `Presence.probabilities`.
     motion : MotionFunctions
     design : EdgeDesign
     tuning : StageTuning
     iterations : Iterations, optional
+    start : Presence, optional
+        Of nearly the same data; fewer rounds are needed from there.
     """
     iterations = iterations or Iterations(tuning)
     shares = empty.mean(axis=0)
     if not ((shares > 0) & (shares < 1)).any():
         return Presence.none(motion.values.shape[1], empty.shape[1])
-    state = _PresenceFit(empty, _probits(below), motion)
-    for _ in range(_ROUNDS):
+    state = _PresenceFit(empty, _probits(below), _probits(usual), motion)
+    if start is not None:
+        state.deviations, state.reliance = start.deviations, float(start.reliance)
+        state.slopes = start.slopes * motion.spread[:, None]
+    for _ in range(_ROUNDS if start is None else _ROUNDS_MORE):
         state.improve_deviations()
         state.improve_deviations()
         if iterations.converged(state.improve_slopes(design, tuning, iterations)):
@@ -125,7 +131,6 @@ def fit_presence(
     )
     return Presence(
         deviations=state.deviations,
-        usual=state.usual,
         reliance=np.array(state.reliance),
         slopes=slopes,
         uncertainties=uncertainties,
@@ -143,9 +148,11 @@ class _Derivatives(NamedTuple):
 class _PresenceFit:
     """The estimates while they are being improved."""
 
-    def __init__(self, empty: Floats, probits: Floats, motion: MotionFunctions) -> None:
-        self.empty, self.usual = empty.astype(np.float32), probits.mean(axis=0)
-        self.probits = (probits - self.usual).astype(np.float32)
+    def __init__(
+        self, empty: Floats, probits: Floats, usual: Floats, motion: MotionFunctions
+    ) -> None:
+        self.empty, self.usual = empty.astype(np.float32), usual.astype(np.float32)
+        self.probits = (probits - usual).astype(np.float32)
         self.functions = motion.estimating
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
@@ -157,7 +164,7 @@ class _PresenceFit:
     def derivatives(self) -> _Derivatives:
         """Differentiate the likelihood in the probit."""
         probit = self.functions @ self.slopes.astype(np.float32)
-        probit += (self.deviations + self.usual).astype(np.float32)
+        probit += self.deviations.astype(np.float32) + self.usual
         probit += np.float32(self.reliance) * self.probits
         np.clip(probit, -5.0, 5.0, out=probit)
         share = special.ndtr(probit)
@@ -203,10 +210,13 @@ class _PresenceFit:
         individual = individual.per_log_rate(per_subject, variances[0], n)
         pooled = []
         for slope, step, variance in zip(self.slopes, steps, variances[1:], strict=True):
-            step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-            estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
+            bounded = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+            estimates = np.clip(slope + bounded, -LARGEST_SLOPE, LARGEST_SLOPE)
             own = individual.own_variances(variance, n)
-            pooled.append(pool_effects(estimates, own, design, individual, n, tuning, iterations))
+            effect = pool_effects(
+                estimates, own, design, individual, n, tuning, iterations, may_vanish=True
+            )
+            pooled.append(effect)
         change = np.stack([effect.effects for effect in pooled]) - self.slopes
         self.slopes = self.slopes + self.relax(change)
         self.uncertainties = np.stack([effect.uncertainties for effect in pooled])

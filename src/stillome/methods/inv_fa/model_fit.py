@@ -1,0 +1,265 @@
+"""The fit of all parts of `InvFA`: the effect of motion first, then the encoder, then the decoder.
+
+Counts with a floor, or with zeros that the negative binomial does not explain, are fitted in
+rounds: with drawn counts in place of zeros after the first (`imputation`).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
+from stillome.methods.inv_fa.decoder_fit import fit_decoder
+from stillome.methods.inv_fa.encoder import encoder_input, fit_association, fit_encoder
+from stillome.methods.inv_fa.inference import ConfoundInference
+from stillome.methods.inv_fa.parts import STAGES, InvariantModel
+from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.inv_fa.weights import fit_spread, weight_unit
+from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
+from stillome.methods.stages.motion_effect.effect import (
+    MotionEffect,
+    fit_motion_effect,
+    log_means,
+    refit_baseline,
+)
+from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
+from stillome.methods.stages.motion_effect.pooling import EdgeDesign
+from stillome.methods.stages.replay.calibration import Calibration, some_counts
+from stillome.methods.stages.replay.count_law import CountLaw
+from stillome.methods.stages.replay.counterfactual import positions_in_step
+from stillome.methods.stages.replay.imputation import without_zeros
+from stillome.methods.stages.replay.presence import Presence, fit_presence
+from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
+from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
+
+_LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
+_ROUNDS = 3  # of which the first has zeros for zeros; more change fidelity by less than 0.002
+_LEAST_DEVIATION = 0.1  # of probits; below it, and without a floor, one round is enough
+
+
+def fit_model(
+    edges: NDArray[Any],
+    confounds: Floats,
+    *,
+    n_regions: int,
+    n_components: int,
+    lengths: Floats | None,
+    covariates: Floats | None,
+    tuning: Tuning = TUNING,
+) -> InvariantModel:
+    """Fit all parts.
+
+    The result does not depend on the order of subjects, nor, up to rounding errors, on the order
+    of confounds or regions.
+
+    Parameters
+    ----------
+    edges : array of shape (n, E)
+    confounds : array of shape (n, C)
+        Without missing values.
+    n_regions, n_components : int
+    lengths : array of shape (E,) in mm, or None
+    covariates : array of shape (n, Q), or None
+    tuning : Tuning
+    """
+    order = subject_order(edges, confounds)
+    edges, confounds = edges[order], confounds[order]
+    covariates = None if covariates is None else covariates[order]
+    fit = _ModelFit.prepare(edges, confounds, covariates, n_regions, lengths, n_components, tuning)
+    model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
+    model = fit.with_unknown_motion(model)
+    n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
+    return replace(model, n_iterations=n_iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class _ModelFit:
+    """The training subjects, in the units of the model and in canonical order."""
+
+    counts: NDArray[np.float32]
+    confounds: Floats
+    covariates: Floats | None
+    unit: float
+    whole: bool
+    support: Support
+    ranks: NDArray[np.intp]
+    basis: MotionBasis
+    motion: MotionFunctions
+    design: EdgeDesign
+    inference: ConfoundInference
+    left_out: Floats
+    n_components: int
+    tuning: Tuning
+    iterations: Iterations
+
+    @classmethod
+    def prepare(
+        cls,
+        edges: NDArray[Any],
+        confounds: Floats,
+        covariates: Floats | None,
+        n_regions: int,
+        lengths: Floats | None,
+        n_components: int,
+        tuning: Tuning,
+    ) -> "_ModelFit":
+        """Describe the data: their unit and support, functions of motion, what edges share."""
+        whole = is_counted(edges)
+        unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
+        counts = (edges * unit).astype(np.float32)
+        basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
+        inference, left_out = ConfoundInference.fit(counts, confounds, tuning)
+        return cls(
+            counts=counts,
+            confounds=confounds,
+            covariates=covariates,
+            unit=unit,
+            whole=whole,
+            support=Support.find(edges, unit),
+            ranks=edge_ranks(edges),
+            basis=basis,
+            motion=MotionFunctions.given(basis(confounds), covariates),
+            design=EdgeDesign.from_edges(log_means(counts), lengths, n_regions),
+            inference=inference,
+            left_out=left_out,
+            n_components=n_components,
+            tuning=tuning,
+            iterations=Iterations(tuning.stages),
+        )
+
+    def model_of_weights(self) -> InvariantModel:
+        """Fit to weights, which follow no known distribution."""
+        model = self._core(self.counts)
+        functions = self.motion.values
+        z = model.encode_known(self.counts, functions)
+        z = model.encoder.decoder_input(z, functions, functions)
+        log_rates = model.decoder.log_rates(model.effect, functions, z)
+        spread, grain = fit_spread(self.counts, log_rates)
+        none = np.zeros_like(model.decoder.dispersion_slopes)
+        decoder = replace(model.decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
+        functions_ = self.basis(self.confounds)
+        tuning = self.tuning.stages
+        zeros = fit_zero_model(self.counts, functions_, self.design, tuning, self.iterations)
+        return replace(model, decoder=decoder, zeros=zeros)
+
+    def model_of_counts(self) -> InvariantModel:
+        """Fit to counts, in rounds where zeros are more than counts of 0."""
+        counts: NDArray[np.float32] = self.counts
+        presence: Presence | None = None
+        for number in range(_ROUNDS):
+            model = self._core(counts)
+            model, law = self._with_presence(model, presence)
+            presence = model.presence
+            if number == _ROUNDS - 1 or not self._worth_another_round(presence):
+                break
+            level, lot = (
+                positions_in_step(self.counts, [number, stream], self.ranks) for stream in (0, 1)
+            )
+            counts = without_zeros(self.counts, law, level, lot)
+        calibration = self._calibration(law)
+        spread = fit_effect_spread(self.counts, model.effect, self.motion.values)
+        return replace(model, calibration=calibration, effect_spread=np.array(spread))
+
+    def with_unknown_motion(self, model: InvariantModel) -> InvariantModel:
+        """Regress z on inferred motion, for subjects whose motion is not known."""
+        functions = self.basis(self.left_out)
+        size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
+        latent = model.encode_known(self.counts[: len(self.left_out)], functions)
+        kept = None if self.covariates is None else self.covariates[: len(self.left_out)]
+        inferred = MotionFunctions.given(functions / size, kept)
+        slopes = fit_association(latent, inferred) / size[:, None]
+        return replace(model, unknown_slopes=slopes)
+
+    def _core(self, counts: NDArray[np.float32]) -> InvariantModel:
+        """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
+        functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
+        effect = _fit_effect(counts, self.motion, self.design, tuning, iterations)
+        values = encoder_input(self.counts, effect, functions, whole=self.whole)
+        encoder = fit_encoder(
+            values, self.motion, self.design, self.n_components, tuning, iterations
+        )
+        z = encoder.encode(values, functions)
+        z = encoder.decoder_input(z, functions, functions)
+        shares = self.basis.confound_shares
+        decoder = fit_decoder(counts, effect, functions, z, shares, tuning, iterations)
+        n_functions, n_edges = self.basis.n_functions, counts.shape[1]
+        return InvariantModel(
+            unit=np.array(self.unit),
+            whole=np.array(self.whole),
+            support=self.support,
+            edge_ranks=self.ranks,
+            basis=self.basis,
+            effect=effect,
+            encoder=encoder,
+            decoder=decoder,
+            zeros=no_zero_model(self.counts, n_functions),
+            presence=Presence.none(n_functions, n_edges),
+            inference=self.inference,
+            unknown_slopes=np.zeros((n_functions, self.n_components)),
+            calibration=Calibration.none(),
+            effect_spread=np.zeros(()),
+            n_iterations=np.zeros(len(STAGES), np.intp),
+        )
+
+    def _with_presence(
+        self, model: InvariantModel, start: Presence | None
+    ) -> tuple[InvariantModel, CountLaw]:
+        """Return the model with the probability of empty edges, and the law of the counts."""
+        functions = self.basis(self.confounds)
+        latent = model.encode_known(self.counts, functions)
+        floors = self.support.floors(self.counts)
+        rates = model.law(latent, self.confounds, self.confounds)
+        law = model.count_law(rates, self.confounds, floors)
+        usual = model.usual_below(self.confounds, floors)
+        presence = fit_presence(
+            self.counts == 0,
+            law.below,
+            usual,
+            self.motion,
+            self.design,
+            self.tuning.stages,
+            self.iterations,
+            start,
+        )
+        empty = presence.probabilities(law.below, usual, functions)
+        return replace(model, presence=presence), replace(law, empty=empty)
+
+    def _worth_another_round(self, presence: Presence) -> bool:
+        has_floor = self.support.is_relative or bool(self.support.floor > 1)
+        return has_floor or float(presence.deviations.std()) > _LEAST_DEVIATION
+
+    def _calibration(self, law: CountLaw) -> Calibration:
+        """Calibrate the quantiles of counts that are present."""
+        rows, ranks = some_counts(*self.counts.shape, self.tuning.stages)
+        columns = np.argsort(self.ranks)[ranks]
+        present = self.counts[rows, columns] > 0
+        rows, columns = rows[present], columns[present]
+        values = self.counts[rows, columns][None]
+        chosen = law.at(rows, columns)
+        scores = chosen.scores_if_present(values, positions_in_step(values, [0]))
+        return Calibration.fit(scores[0], chosen.log_rates[0], self.tuning.stages)
+
+
+def _fit_effect(
+    counts: NDArray[np.float32],
+    motion: MotionFunctions,
+    design: EdgeDesign,
+    tuning: Tuning,
+    iterations: Iterations,
+) -> MotionEffect:
+    """Fit the effect of motion at equal covariates, for functions of motion as they are."""
+    effect = fit_motion_effect(counts, motion.estimating, design, tuning.stages, iterations)
+    if motion.estimating is motion.values:
+        return effect
+    effect = replace(
+        effect,
+        slopes=effect.slopes / motion.spread[:, None],
+        uncertainties=effect.uncertainties / motion.spread[:, None],
+        errors=effect.errors / motion.spread[:, None, None],
+        dispersion_slopes=effect.dispersion_slopes / motion.spread,
+    )
+    return refit_baseline(counts, motion.values, effect, iterations)

@@ -1,0 +1,50 @@
+"""How much the strength of the motion effect differs between subjects.
+
+If it does, subjects differ the more along the effect, the more they moved. The square of what a
+subject deviates along the effect is regressed on the square of the effect at its motion: the
+intercept is the variance of individual differences along it, the slope that of its strength. It is
+used for uncertainty only: which subject is the more susceptible one remains unknown.
+"""
+
+import numpy as np
+
+from stillome.arrays import AnyFloats
+from stillome.methods.stages.motion_effect.effect import MotionEffect
+
+_LARGEST = 1.0  # standard deviation; beyond it many effects would have the other sign
+_ROUNDS = 3  # of weighting the regression by its own predictions
+
+
+def fit_effect_spread(counts: AnyFloats, effect: MotionEffect, functions: AnyFloats) -> float:
+    """Return the standard deviation of the strength, relative to its mean.
+
+    Parameters
+    ----------
+    counts : array of shape (n, E)
+    effect : MotionEffect
+    functions : array of shape (n, P)
+        Of the subjects' motion.
+    """
+    rates = effect.rates(functions)
+    usual = np.exp(effect.baseline).astype(rates.dtype)
+    weights = usual / (1 + usual * effect.dispersion.astype(rates.dtype))
+    log_effect = effect.log_rates(functions) - effect.baseline.astype(rates.dtype)
+    # Relative to the subject with the weakest effect, since the mean motion is not no motion.
+    strength = (log_effect * weights).sum(axis=1)
+    log_effect -= log_effect[int(np.argmax(strength))]
+    residual = counts / np.maximum(rates, np.finfo(rates.dtype).tiny) - 1
+    size = ((log_effect**2) @ weights).astype(np.float64)
+    along = ((log_effect * residual) @ weights).astype(np.float64)
+    squares = along**2 / np.maximum(size, 1e-12)
+    doses, squares = size / weights.sum(), squares / weights.sum()
+    if len(counts) < 3 or np.ptp(doses) == 0:
+        return 0.0
+    design, precision = np.column_stack([np.ones_like(doses), doses]), np.ones_like(doses)
+    for _ in range(_ROUNDS):
+        weighted = design.T * precision
+        covariance = np.linalg.pinv(weighted @ design)
+        intercept, slope = covariance @ (weighted @ squares)
+        expected = np.maximum(design @ [intercept, max(slope, 0.0)], 1e-3 * squares.mean() + 1e-12)
+        precision = 1 / (2 * expected**2)  # the variance of a squared normal variable
+    kept = max(0.0, 1 - covariance[1, 1] / max(slope**2, 1e-12)) if slope > 0 else 0.0
+    return float(min(np.sqrt(max(slope, 0.0) * kept), _LARGEST))
