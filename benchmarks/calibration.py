@@ -4,7 +4,7 @@
 between subjects. Each leak is weak, and of a kind of its own. *Features*: 15 features of 150
 subjects; the mean or the variance of one of them depends on motion.
 
-    python benchmarks/calibration.py                    140 data sets without, 20 with each leak
+    python benchmarks/calibration.py                    110 data sets without, 20 with each leak
     python benchmarks/calibration.py --kind features --null 200 --leaks 30
 """
 
@@ -37,7 +37,7 @@ Maker = Callable[[np.random.Generator], DataSet]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kind", choices=["counts", "features"], default="counts")
-    parser.add_argument("--null", type=int, default=140, help="data sets without a leak")
+    parser.add_argument("--null", type=int, default=110, help="data sets without a leak")
     parser.add_argument("--leaks", type=int, default=20, help="data sets of each kind of leak")
     parser.add_argument("--permutations", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
