@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -216,9 +217,14 @@ def test_numbers_that_may_be_names_are_asked_about(place, tmp_path, capsys):
 
 def test_probes_look_for_sites(place, tmp_path, capsys):
     words = ["certify", f"{place}/study/connectomes", "--motion", f"{place}/study/motion.tsv"]
-    words += [*traits(place), "--confound", "site", "--permutations", "120", "--quiet"]
-    assert main(words) == 0
+    words += [*traits(place), "--confound", "site", "--permutations", "200"]
+    assert main([*words, "--out", f"{tmp_path}/found.tsv", "--quiet"]) == 0
     assert "probes read motion or site from connectomes" in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "found.tsv", sep="\t")["auc"].max() > 0.6
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "AUC" in printed
+    assert "graph measures, ridge" in printed
 
 
 def test_methods_are_compared_without_sites(place, tmp_path):

@@ -1,11 +1,8 @@
-import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from odd_inputs import matrices
 from stillome.cohort.edges import edges_to_matrices
-from stillome.evaluate import fidelity_r2, fidelity_report, graph_measures
+from stillome.evaluate import fidelity_r2, fidelity_report
 from stillome.exceptions import ConfoundsError, InputError
 from stillome.simulate import simulate_cohort
 
@@ -28,30 +25,6 @@ def test_small_integers_are_not_rounded():
     other = np.random.default_rng(1).poisson(50.0, (20, 15))
     narrow = fidelity_r2(other.astype(np.uint8), truth.astype(np.uint8))
     assert narrow == pytest.approx(fidelity_r2(other, truth), rel=1e-12)
-
-
-@settings(max_examples=40)
-@given(connectomes=matrices(dtype=np.float64, max_regions=7))
-def test_graph_measures_are_those_of_networkx(connectomes):
-    found = graph_measures(connectomes)
-    for matrix, row in zip(connectomes, found.itertuples(), strict=True):
-        n_regions = len(matrix)
-        network = nx.from_numpy_array(matrix)
-        for *_, edge in network.edges(data=True):
-            edge["length"] = 1 / edge["weight"]
-        paths = dict(nx.all_pairs_dijkstra_path_length(network, weight="length"))
-        lengths = [d for u, to in paths.items() for v, d in to.items() if u != v]
-        efficiency = sum(1 / d for d in lengths) / (n_regions * (n_regions - 1))
-        clustering = nx.average_clustering(network, weight="weight") if network.edges else 0.0
-        assert row.strength == pytest.approx(matrix.sum() / n_regions)
-        assert row.efficiency == pytest.approx(efficiency)
-        assert row.clustering == pytest.approx(clustering)
-
-
-def test_measures_do_not_depend_on_how_many_subjects_come_together():
-    edges = np.random.default_rng(0).poisson(2.0, (300, 15))
-    whole = graph_measures(edges)
-    assert whole.loc[290:].equals(graph_measures(edges[290:]).set_axis(range(290, 300)))
 
 
 def test_the_truth_is_reported_as_the_truth(simulated):
@@ -83,17 +56,20 @@ def test_raw_connectomes_keep_everything_of_themselves(simulated):
         report.edge_means_r2,
         report.edge_variances_r2,
         report.variance_ratio,
+        report.density_r,
         report.strength_r,
-        report.efficiency_r,
         report.clustering_r,
+        report.efficiency_r,
+        report.modularity_r,
         report.total_ratio,
     ]
-    assert ones == pytest.approx([1.0] * 7)
+    assert ones == pytest.approx([1.0] * 9)
     assert report.n_small_motion == 0
     assert report.sentence() == (
         "Edge means agree with raw connectomes by R² 1.00, variances by 1.00 (adjusted / raw: "
-        "1.00); across subjects, strength correlates with the raw at 1.00, efficiency at 1.00, "
-        f"clustering at 1.00; zeros {report.zeros_raw:.1%} before, {report.zeros_raw:.1%} after; "
+        "1.00); across subjects, density correlates with the raw at 1.00, strength at 1.00, "
+        "clustering at 1.00, efficiency at 1.00, modularity at 1.00; "
+        f"zeros {report.zeros_raw:.1%} before, {report.zeros_raw:.1%} after; "
         "1.00 times the fibres."
     )
 

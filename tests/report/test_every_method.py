@@ -31,7 +31,7 @@ def test_every_method_has_its_words():
 def test_every_method_has_its_report(name, tmp_path, monkeypatch):
     plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
-    monkeypatch.setattr(certifying, "N_PERMUTATIONS", 120)
+    monkeypatch.setattr(certifying, "N_PERMUTATIONS", 200)
     settings = write_study(
         tmp_path / "study",
         40,

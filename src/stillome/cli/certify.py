@@ -241,14 +241,15 @@ def _printed(certificate: "LeakageCertificate") -> "pd.DataFrame":
     import pandas as pd
 
     found = certificate.table
-    return pd.DataFrame(
-        {
-            "probe": list(found.index),
-            "R²": found["r2"].map("{:.3f}".format).to_list(),
-            "by chance": found["null_95"].map("{:.3f}".format).to_list(),
-            "p (Holm)": found["p_holm"].map("{:.2g}".format).to_list(),
-        }
-    )
+    columns = {
+        "probe": list(found.index),
+        "R²": found["r2"].map("{:.3f}".format).to_list(),
+        "by chance": found["null_95"].map("{:.3f}".format).to_list(),
+        "p (Holm)": found["p_holm"].map("{:.2g}".format).to_list(),
+    }
+    if found["auc"].notna().any():
+        columns["AUC"] = found["auc"].map("{:.2f}".format).replace("nan", "–").to_list()
+    return pd.DataFrame(columns)
 
 
 def _write(

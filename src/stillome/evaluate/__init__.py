@@ -12,6 +12,7 @@ from stillome.evaluate.leakage.certificate import (
     leakage_certificate,
     probe_scores,
 )
+from stillome.evaluate.leakage.summary_features import summary_features
 from stillome.evaluate.motion_effects import MotionEffects, describe_motion_effects
 from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits
 from stillome.evaluate.resemblance import Resemblance, cohort_resemblance, edge_slopes
@@ -41,6 +42,7 @@ __all__ = [
     "predict_trait",
     "probe_scores",
     "residualised_traits",
+    "summary_features",
     "symmetric_kl",
     "trait_separation",
 ]

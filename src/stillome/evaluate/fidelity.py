@@ -35,7 +35,7 @@ class FidelityReport:
     variance_ratio : float
         Sum of the edges' variances, adjusted over raw at small motion; near 0 when all subjects
         were given the same network.
-    strength_r, efficiency_r, clustering_r : float
+    density_r, strength_r, clustering_r, efficiency_r, modularity_r : float
         Correlation over subjects of the measure in adjusted and raw networks; see
         `graph_measures`.
     zeros_adjusted, zeros_raw : float
@@ -53,9 +53,11 @@ class FidelityReport:
     edge_means_r2: float
     edge_variances_r2: float
     variance_ratio: float
+    density_r: float
     strength_r: float
-    efficiency_r: float
     clustering_r: float
+    efficiency_r: float
+    modularity_r: float
     zeros_adjusted: float
     zeros_raw: float
     total_ratio: float
@@ -67,10 +69,11 @@ class FidelityReport:
         kept = (
             f"Edge means agree with {raw} by R² {self.edge_means_r2:.2f}, variances by "
             f"{self.edge_variances_r2:.2f} (adjusted / raw: {self.variance_ratio:.2f}); "
-            "across subjects, strength correlates with the raw at "
-            f"{self.strength_r:.2f}, efficiency at {self.efficiency_r:.2f}, clustering at "
-            f"{self.clustering_r:.2f}; zeros {self.zeros_raw:.1%} before, "
-            f"{self.zeros_adjusted:.1%} after; {self.total_ratio:.2f} times the fibres."
+            f"across subjects, density correlates with the raw at {self.density_r:.2f}, strength "
+            f"at {self.strength_r:.2f}, clustering at {self.clustering_r:.2f}, efficiency at "
+            f"{self.efficiency_r:.2f}, modularity at {self.modularity_r:.2f}; zeros "
+            f"{self.zeros_raw:.1%} before, {self.zeros_adjusted:.1%} after; "
+            f"{self.total_ratio:.2f} times the fibres."
         )
         if np.isnan(self.r2):
             return kept

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.words import number, p_value, percent, read_r2, things
 from stillome.methods.method_words import method_name
 from stillome.plot.labels import signed
@@ -26,9 +27,11 @@ _KEPT: tuple[tuple[str, str, int | None], ...] = (
         "variance between subjects, against subjects with small motion (1 is ideal)",
         2,
     ),
+    ("density_r", "density, before and after (r)", 2),
     ("strength_r", "node strength, before and after (r)", 2),
-    ("efficiency_r", "global efficiency, before and after (r)", 2),
     ("clustering_r", "clustering, before and after (r)", 2),
+    ("efficiency_r", "global efficiency, before and after (r)", 2),
+    ("modularity_r", "modularity, before and after (r)", 2),
     ("zeros_raw", "edges without fibres, as scanned", None),
     ("zeros_adjusted", "edges without fibres, adjusted", None),
     ("total_ratio", "fibres per subject, adjusted over scanned", 2),
@@ -74,12 +77,15 @@ def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> Ht
 
 def _probes(one: RunCertificate) -> HtmlTable:
     where = "these subjects" if one.use == "cohort" else f"{one.n_subjects} unseen subjects"
+    # Only a confound with two values (a site, a scanner) has an AUC.
+    with_auc = ["AUC"] if one.found.table["auc"].notna().any() else []
     rows = [
         Row(
             (
                 str(probe),
                 number(values["r2"], 3),
                 number(values["null_95"], 3),
+                *(number(values["auc"]) for _ in with_auc),
                 p_value(values["p_value"]),
                 p_value(values["p_holm"]),
             )
@@ -88,7 +94,7 @@ def _probes(one: RunCertificate) -> HtmlTable:
     ]
     return html_table(
         f"{method_name(one.method)}, {_FEATURES[one.features]}, {where}",
-        ["Probe", "R²", "95 % of permuted", "p", "p (Holm)"],
+        ["Probe", "R²", "95 % of permuted", *with_auc, "p", "p (Holm)"],
         rows,
     )
 
@@ -114,7 +120,7 @@ def graph_table(folder: RunFolder) -> HtmlTable:
     known = folder.known
     motion = folder.motion[known, 0]
     rows = []
-    for name in ("strength", "efficiency", "clustering"):
+    for name in GRAPH_MEASURES:
         pair = [f"{name}_raw", f"{name}_adjusted"]
         values = table[pair].to_numpy(dtype=float)[known]
         means = [f"{value:,.4g}" for value in values.mean(axis=0)]

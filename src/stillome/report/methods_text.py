@@ -1,5 +1,6 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
+from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.words import listed, number, percent, read_r2, things
 from stillome.methods.method_words import METHOD_WORDS, ZHANG, method_name
 from stillome.plot.labels import measure_label
@@ -103,13 +104,14 @@ def _certificate(folder: RunFolder) -> str:
     return (
         f"Remaining {removed} was sought in held-out subjects by ridge regression, support vector "
         "regression, extremely randomised trees (Geurts et al., 2006; Pedregosa et al., 2011) and "
-        f"distance correlation (Székely & Rizzo, 2013), each tested against permuted {removed} "
-        f"with Holm's (1979) correction at {percent(found.level)}. {outcome} {removed} from the "
+        "distance correlation (Székely & Rizzo, 2013). They were given all edges, which edges were "
+        "zero, summary numbers of the network, graph measures, and strength and degree of every "
+        f"region. Each was tested against permuted {removed} with Holm's (1979) correction at "
+        f"{percent(found.level)}. {outcome} {removed} from the "
         f"adjusted connectomes (best R² {read_r2(found.worst_r2)}, unadjusted "
-        f"{read_r2(raw.found.worst_r2)}). Across subjects, strength, efficiency and clustering of "
-        f"the adjusted networks correlated with those of the unadjusted at "
-        f"{number(row['strength_r'])}, {number(row['efficiency_r'])} and "
-        f"{number(row['clustering_r'])}."
+        f"{read_r2(raw.found.worst_r2)}). Across subjects, {listed(list(GRAPH_MEASURES))} of the "
+        "adjusted networks correlated with those of the unadjusted at "
+        f"{listed([number(row[f'{name}_r']) for name in GRAPH_MEASURES])}."
     )
 
 

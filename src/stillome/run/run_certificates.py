@@ -9,9 +9,10 @@ from stillome.evaluate.leakage.certificate import LeakageCertificate
 from stillome.run.run_tables import Columns
 
 RAW = "raw"
+_FOUND = ("r2", "p_value", "p_holm", "null_95", "auc")
 CERTIFICATE_COLUMNS = Columns(
     text=("use", "method", "features", "probe"),
-    numbers=("n_subjects", "r2", "p_value", "p_holm", "null_95"),
+    numbers=("n_subjects", *_FOUND),
     yes_no=("passed",),
 )
 _HEAD = ("use", "method", "features", "n_subjects")
@@ -43,7 +44,7 @@ class RunCertificate:
         table = self.found.table.reset_index()
         for place, name in enumerate(_HEAD):
             table.insert(place, name, getattr(self, name))
-        columns = [*_HEAD, "probe", "r2", "p_value", "p_holm", "null_95"]
+        columns = [*_HEAD, "probe", *_FOUND]
         return table[columns].assign(passed=self.found.passed)
 
 
@@ -59,7 +60,7 @@ def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertifi
     """
     found = []
     for (use, method, features), rows in table.groupby(["use", "method", "features"], sort=False):
-        probes = rows.set_index("probe")[["r2", "p_value", "p_holm", "null_95"]]
+        probes = rows.set_index("probe")[list(_FOUND)]
         worst = str(probes["r2"].fillna(-float("inf")).idxmax())
         certificate = LeakageCertificate(probes, worst, bool(rows["passed"].all()), level)
         n_subjects = int(rows["n_subjects"].iloc[0])

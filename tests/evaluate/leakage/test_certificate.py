@@ -12,10 +12,12 @@ from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.simulate import simulate_cohort
 
 PROBES = ["ridge", "svr", "trees", "distance correlation"]
+OF_ZEROS = ["zeros, ridge", "zeros, trees"]
+OF_NETWORKS = ["summary, ridge", "summary, trees", "graph measures, ridge", "regions, ridge"]
 
 
 def certify(features, confounds, **options):
-    return leakage_certificate(features, confounds, **({"n_permutations": 150} | options))
+    return leakage_certificate(features, confounds, **({"n_permutations": 200} | options))
 
 
 def standard(values):
@@ -125,9 +127,10 @@ def test_the_pattern_of_zeros_alone_gives_motion_away():
     counts = rng.poisson(3.0, (150, 45)) + 1
     missing = rng.random(counts.shape) < (0.1 + 0.3 * (motion > np.median(motion)))[:, None]
     table = certify(counts * ~missing, motion, kind="counts").table
-    assert list(table.index) == [*PROBES, "zeros, ridge", "zeros, trees"]
-    assert (table.loc[["zeros, ridge", "zeros, trees"], "p_holm"] < 0.05).all()
-    assert list(certify(counts, motion, kind="counts").table.index) == PROBES  # no zeros
+    assert list(table.index) == [*PROBES, *OF_ZEROS, *OF_NETWORKS]
+    assert (table.loc[OF_ZEROS, "p_holm"] < 0.05).all()
+    no_zeros = certify(counts, motion, kind="counts").table
+    assert list(no_zeros.index) == [*PROBES, *OF_NETWORKS]
 
 
 def test_edges_regressed_on_motion_do_not_fool_trees():
@@ -175,9 +178,15 @@ def test_progress_is_told():
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def made_up(passed, p_values=(0.41, 0.9), r2=(0.004, -0.01)):
+def made_up(passed, p_values=(0.41, 0.9), r2=(0.004, -0.01), auc=np.nan):
     table = pd.DataFrame(
-        {"r2": r2, "p_value": p_values, "p_holm": holm(np.array(p_values)), "null_95": 0.01},
+        {
+            "r2": r2,
+            "p_value": p_values,
+            "p_holm": holm(np.array(p_values)),
+            "null_95": 0.01,
+            "auc": auc,
+        },
         index=["trees", "ridge"],
     )
     return LeakageCertificate(table, "trees", passed)
@@ -193,6 +202,9 @@ def test_the_verdict_is_a_plain_sentence():
     )
     assert made_up(False, p_values=(0.3, 0.001)).sentence("z") == (
         "1 of 2 probes reads motion from z (clearest: ridge, R² -0.010, p = 0.001)"
+    )
+    assert made_up(True, auc=0.527).sentence("z", confounds="site") == (
+        "No probe reads site from z (worst: trees, R² 0.004, AUC 0.53, p = 0.41)"
     )
 
 

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.arrays import Floats
 from stillome.cohort.validation import check_count, check_random_state, check_share
 from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
+    Fitter,
     ProbeResult,
     Shuffler,
     fit_svr,
@@ -26,6 +28,9 @@ from stillome.progress import Progress
 Kind = Literal["features", "counts"]
 Job = Callable[[], ProbeResult]
 
+# Summary numbers include the graph measures, so that trees see these too.
+_ALSO_BY_TREES = ("zeros", "summary")
+
 
 @dataclass(frozen=True, eq=False)
 class LeakageCertificate:
@@ -36,7 +41,9 @@ class LeakageCertificate:
     table : pandas.DataFrame
         One row per probe: ``r2`` (cross-fitted R² of the confound predicted best; for distance
         correlation its bias-corrected square), ``p_value`` (exact permutation test), ``p_holm``
-        (corrected over probes), ``null_95`` (95th percentile without leakage).
+        (corrected over probes), ``null_95`` (95th percentile without leakage), ``auc`` (area under
+        the ROC curve of the confound with two values that is predicted best; NaN where no confound
+        has two values, and for distance correlation).
     worst : str
         The probe with the largest R².
     passed : bool
@@ -92,7 +99,8 @@ class LeakageCertificate:
                 "(clearest: "
             )
         row = self.table.loc[shown]
-        text = f"{verdict}{shown}, R² {row['r2']:.3f}, p = {row['p_value']:.2g})"
+        auc = f", AUC {row['auc']:.2f}" if np.isfinite(row["auc"]) else ""
+        text = f"{verdict}{shown}, R² {row['r2']:.3f}{auc}, p = {row['p_value']:.2g})"
         return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
 
     def __str__(self) -> str:
@@ -121,7 +129,9 @@ def leakage_certificate(
     confounds : array-like of shape (n,) or (n, C)
         Motion; a probe is scored by the column that it predicts best.
     kind : {"features", "counts"}, default="features"
-        Counts are probed on the log scale, and their pattern of zeros by itself as well.
+        Counts are probed on the log scale. The pattern of zeros, summary numbers
+        (`summary_features`), graph measures, and strength and degree of every region are probed by
+        themselves as well: few numbers show a leak that is common to many edges.
     nuisance : array-like of shape (n,) or (n, Q), optional
         Covariates that may associate features and confounds (age, sex): both are residualised on
         them before probing.
@@ -211,20 +221,29 @@ def probe_scores(
 def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dict[str, Job]:
     """Return the probes to run by their names in the table; 0 permutations make no test."""
     # Each probe has its own generator, so that scores are the same with and without tests.
-    seeds = rng.integers(2**63, size=4).tolist()
+    seeds = rng.integers(2**63, size=5).tolist()
     shuffles, *fits = [np.random.default_rng(seed) for seed in seeds]
     orders = Shuffler(data.groups).draw_many(n_permutations, shuffles)
-    x, c, folds, zeros = data.features, data.confounds, data.folds, data.zeros
+    x, c, folds, labels = data.features, data.confounds, data.folds, data.two_valued
     groups = data.groups if n_permutations else None
+
+    def ridge(view: Floats) -> Job:
+        return lambda: probe_ridge(view, c, folds, orders, labels)
+
+    def fitting(fit: Fitter, view: Floats, own: np.random.Generator) -> Job:
+        return lambda: probe_by_fitting(fit, view, c, folds, groups, own, labels)
+
     jobs: dict[str, Job] = {
-        "ridge": lambda: probe_ridge(x, c, folds, orders),
-        "svr": lambda: probe_by_fitting(fit_svr, x, c, folds, groups, fits[0]),
-        "trees": lambda: probe_by_fitting(fit_trees, x, c, folds, groups, fits[1]),
+        "ridge": ridge(x),
+        "svr": fitting(fit_svr, x, fits[0]),
+        "trees": fitting(fit_trees, x, fits[1]),
         "distance correlation": lambda: probe_distance_correlation(x, c, orders),
     }
-    if zeros is not None:
-        jobs["zeros, ridge"] = lambda: probe_ridge(zeros, c, folds, orders)
-        jobs["zeros, trees"] = lambda: probe_by_fitting(fit_trees, zeros, c, folds, groups, fits[2])
+    for name, view in data.views.items():
+        jobs[f"{name}, ridge"] = ridge(view)
+        if name in _ALSO_BY_TREES:
+            own = fits[2 + _ALSO_BY_TREES.index(name)]
+            jobs[f"{name}, trees"] = fitting(fit_trees, view, own)
     return jobs
 
 

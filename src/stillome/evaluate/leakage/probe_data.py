@@ -9,7 +9,9 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_count, check_features
-from stillome.evaluate.leakage.probes import Folds
+from stillome.evaluate.graph_measures import GRAPH_MEASURES
+from stillome.evaluate.leakage.auc import Folds, two_valued
+from stillome.evaluate.leakage.summary_features import region_features, summary_features
 from stillome.evaluate.prediction.folds import group_labels
 from stillome.exceptions import ConfoundsError, InputError
 
@@ -24,10 +26,14 @@ class ProbeData:
     ----------
     features : array of shape (n, p)
         Standardised.
-    zeros : array of shape (n, q), or None
-        Which counts are zero, standardised; None where there is no such pattern.
+    views : dict of str to arrays of shape (n, q)
+        For counts, other descriptions of the same networks, standardised: ``zeros`` (which counts
+        are zero), ``summary``, ``graph measures`` and ``regions``. Those that do not vary are left
+        out.
     confounds : array of shape (n, C)
         Standardised.
+    two_valued : array of shape (n, C)
+        0 and 1 for confounds with two values; NaN for the others.
     groups : array of shape (n,)
         Number of the group of each subject.
     folds : list of arrays
@@ -35,8 +41,9 @@ class ProbeData:
     """
 
     features: Floats
-    zeros: Floats | None
+    views: dict[str, Floats]
     confounds: Floats
+    two_valued: Floats
     groups: NDArray[np.intp]
     folds: Folds
 
@@ -51,14 +58,15 @@ def prepare_probes(
     rng: np.random.Generator,
 ) -> ProbeData:
     """Check and standardise the input of `leakage_certificate`, which describes the arguments."""
-    table, zeros = _tables(features, kind)
+    table, views = _tables(features, kind)
     n_subjects = len(table)
     if n_subjects < _MIN_SUBJECTS:
         raise InputError(
             f"features: {n_subjects} subjects are too few to look for leakage; "
             f"at least {_MIN_SUBJECTS} needed."
         )
-    targets = _scaled(check_confounds(confounds, n_subjects=n_subjects))
+    given = check_confounds(confounds, n_subjects=n_subjects)
+    targets = _scaled(given)
     labels = group_labels(groups, n_subjects)
     kept = _varying(table)
     if not kept.any():
@@ -66,11 +74,12 @@ def prepare_probes(
             "features: the same for all subjects (collapsed), so that there is nothing to probe; "
             "pass a representation that varies. An empty one is not evidence of invariance."
         )
-    zero_kept = _varying(zeros)
     if nuisance is not None:
         design = _scaled(check_confounds(nuisance, n_subjects=n_subjects, name="nuisance"))
         table, kept = _without(table, design)
-        zeros, zero_kept = _without(zeros, design)
+        for name, view in views.items():
+            left_over, left = _without(view, design)
+            views[name] = left_over[:, left]
         targets, left = _without(targets, design)
         if not left.all():
             raise ConfoundsError(
@@ -84,21 +93,30 @@ def prepare_probes(
             )
     return ProbeData(
         features=_standardised(table[:, kept]),
-        zeros=_standardised(zeros[:, zero_kept]) if zero_kept.any() else None,
+        views={name: _standardised(view) for name, view in views.items() if view.shape[1]},
         confounds=_standardised(targets),
+        two_valued=two_valued(given),
         groups=labels,
         folds=_grouped_folds(labels, n_folds, rng),
     )
 
 
-def _tables(features: ArrayLike, kind: str) -> tuple[Floats, Floats]:
-    """Return the features and, for counts, the pattern of zeros."""
+def _tables(features: ArrayLike, kind: str) -> tuple[Floats, dict[str, Floats]]:
+    """Return the features and, for counts, other descriptions of the networks."""
     if kind == "features":
-        table = _scaled(check_features(features))
-        return table, np.empty((len(table), 0))
+        return _scaled(check_features(features)), {}
     if kind == "counts":
         edges = matrices_to_edges(features)
-        return np.log1p(edges, dtype=np.float64), (edges == 0).astype(np.float64)
+        summary = summary_features(edges)
+        views = {
+            "zeros": (edges == 0).astype(np.float64),
+            "summary": summary.to_numpy(),
+            "graph measures": summary[list(GRAPH_MEASURES)].to_numpy(),
+            "regions": region_features(edges),
+        }
+        scaled = {name: _scaled(view) for name, view in views.items()}
+        varying = {name: view[:, _varying(view)] for name, view in scaled.items()}
+        return np.log1p(edges, dtype=np.float64), varying
     raise InputError(f"kind={kind!r}; expected 'features' or 'counts'.")
 
 

@@ -22,8 +22,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.svm import SVR
 
 from stillome.arrays import Floats
-
-Folds = list[NDArray[np.intp]]  # test positions of each fold
+from stillome.evaluate.leakage.auc import Folds, best_auc
 
 _PENALTIES = np.logspace(-3, 3, 13)
 _FOLD_PERMUTATIONS = 2000
@@ -39,6 +38,7 @@ class ProbeResult(NamedTuple):
     r2: float  # cross-fitted; of the confound that is predicted best
     p_value: float  # NaN without a test
     null_95: float  # 95th percentile of the permuted statistic, on the scale of r2
+    auc: float = float("nan")  # of the two-valued confound that is predicted best
 
 
 class Shuffler:
@@ -73,7 +73,11 @@ class Shuffler:
 
 
 def probe_ridge(
-    features: Floats, confounds: Floats, folds: Folds, orders: NDArray[np.intp]
+    features: Floats,
+    confounds: Floats,
+    folds: Folds,
+    orders: NDArray[np.intp],
+    two_valued: Floats | None = None,
 ) -> ProbeResult:
     """Ridge regression on all features; the penalty is chosen in every permutation.
 
@@ -89,6 +93,8 @@ def probe_ridge(
     folds : list of test positions
     orders : array of shape (B, n)
         Permutations of the subjects; without any there is no test.
+    two_valued : array of shape (n, C), optional
+        0 and 1 for confounds with two values, for the AUC; NaN for the others.
     """
     n, n_confounds = confounds.shape
     targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
@@ -101,7 +107,8 @@ def probe_ridge(
     residual = ((flat - predicted) ** 2).sum(axis=0)
     total = ((flat - flat.mean(axis=0)) ** 2).sum(axis=0)
     scores = (1 - residual / total).reshape(-1, n_confounds).max(axis=1)
-    return _against_null(scores[0], scores[1:])
+    auc = best_auc(predicted[:, :n_confounds], two_valued, folds)
+    return _against_null(scores[0], scores[1:])._replace(auc=auc)
 
 
 def _ridge_predictions(
@@ -196,10 +203,12 @@ def probe_by_fitting(
     folds: Folds,
     groups: NDArray[np.intp] | None,
     rng: np.random.Generator,
+    two_valued: Floats | None = None,
 ) -> ProbeResult:
     """Score a probe by cross-fitting and test it prequentially (see the module's docstring).
 
-    Without `groups` (n,) there is no test, which saves half the time.
+    Without `groups` (n,) there is no test, which saves half the time. `two_valued` is that of
+    `probe_ridge`.
     """
     seeds = iter(rng.integers(2**31, size=2 * len(folds) * confounds.shape[1]).tolist())
     rows = np.arange(len(features))
@@ -210,8 +219,9 @@ def probe_by_fitting(
         predicted[test] = part
     residual = ((confounds - predicted) ** 2).sum(axis=0)
     r2 = float((1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)).max())
+    auc = best_auc(predicted, two_valued, folds)
     if groups is None:
-        return ProbeResult(r2, float("nan"), float("nan"))
+        return ProbeResult(r2, float("nan"), float("nan"), auc)
 
     forward = [(np.concatenate(folds[:i]), folds[i]) for i in range(1, len(folds))]
     z_scores, weights, null = [], [], []
@@ -224,7 +234,7 @@ def probe_by_fitting(
         null.append(np.quantile(permuted, 0.95))
     combined = np.dot(weights, z_scores) / np.linalg.norm(weights)
     null_r = float(np.mean(null)) / np.sqrt(len(null))
-    return ProbeResult(r2, float(norm.sf(combined)), null_r**2)
+    return ProbeResult(r2, float(norm.sf(combined)), null_r**2, auc)
 
 
 def _predictions(
