@@ -234,7 +234,7 @@ class _ModelFit:
 
     def _calibration(self, law: CountLaw) -> Calibration:
         """Calibrate the quantiles of counts that are present."""
-        rows, ranks = some_counts(*self.counts.shape, self.tuning.stages)
+        rows, ranks = some_counts(len(self.counts), self.counts.shape[1], self.tuning.stages)
         columns = np.argsort(self.ranks)[ranks]
         present = self.counts[rows, columns] > 0
         rows, columns = rows[present], columns[present]

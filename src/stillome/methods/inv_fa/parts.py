@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.encoder import (
     FactorEncoder,
@@ -178,7 +178,7 @@ class InvariantModel:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
 
-    def encode_known(self, counts: NDArray[np.float32], functions: Floats) -> Floats:
+    def encode_known(self, counts: NDArray[np.float32], functions: AnyFloats) -> Floats:
         """Return z (n, K) from counts in the model's unit and functions of known motion."""
         single = functions.astype(np.float32)
         values = encoder_input(counts, self.effect, single, whole=bool(self.whole))

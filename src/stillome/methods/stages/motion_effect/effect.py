@@ -9,7 +9,6 @@ part of the effect.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -107,7 +106,8 @@ def fit_motion_effect(
     iterations = iterations or Iterations(tuning)
     state = _fit_each_edge(counts, functions, iterations)
     individual = _individual_differences(counts, functions, state, tuning)
-    relax, patterns = Relaxation(axis=1), [None] * functions.shape[1]
+    relax = Relaxation(axis=1)
+    patterns: list[Floats | None] = [None] * functions.shape[1]
     for number in iterations.of("pooling"):
         pooled = _pool(counts, functions, state, design, individual, patterns, tuning, iterations)
         if number >= _PATTERNS_FREE_FOR:
@@ -229,7 +229,7 @@ def _pool(
     state: MotionEffect,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    patterns: list[Any],
+    patterns: list[Floats | None],
     tuning: StageTuning,
     iterations: Iterations,
 ) -> list[PooledEffect]:

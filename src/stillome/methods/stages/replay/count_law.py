@@ -6,7 +6,7 @@ A hurdle model (Mullahy 1986). Where π is the negative binomial's own probabili
 the floor, this is the negative binomial with small counts written as 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,9 +114,17 @@ class CountLaw:
 
     def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> "CountLaw":
         """Return the law of these N counts only, as one row (1, N)."""
-        parts = [array[rows, columns][None] for array in self._arrays]
-        floors = self.floors[rows, 0][None]
-        return CountLaw(parts[0], parts[1], floors, *parts[2:], self.calibration, self.ceiling)
+        log_rates, dispersions, below, empty = (
+            array[rows, columns][None] for array in self._arrays
+        )
+        return replace(
+            self,
+            log_rates=log_rates,
+            dispersions=dispersions,
+            floors=self.floors[rows, 0][None],
+            below=below,
+            empty=empty,
+        )
 
     def means(self) -> Floats:
         """Return expected counts (n, E)."""

@@ -7,6 +7,7 @@ Celeux and Diebolt 1985): below the floor, or anywhere for zeros in excess of th
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.counts.negative_binomial import nb_quantile
@@ -15,7 +16,9 @@ from stillome.methods.stages.replay.count_law import CountLaw
 _LEVELS = (1e-12, 1 - 1e-12)
 
 
-def without_zeros(counts: Floats, law: CountLaw, level: Floats, lot: Floats) -> Floats:
+def without_zeros(
+    counts: NDArray[np.float32], law: CountLaw, level: Floats, lot: Floats
+) -> NDArray[np.float32]:
     """Return counts (n, E) with drawn ones in place of zeros.
 
     Parameters
