@@ -14,6 +14,7 @@ from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.small_values import SmallValues
 from stillome.methods.stages.replay.support import Support
 from stillome.methods.stages.replay.zeros import ZeroModel
 
@@ -39,6 +40,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         "decoder": Decoder,
         "zeros": ZeroModel,
         "presence": Presence,
+        "small": SmallValues,
         "support": Support,
         "inference": ConfoundInference,
         "calibration": Calibration,

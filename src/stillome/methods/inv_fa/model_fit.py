@@ -33,6 +33,7 @@ from stillome.methods.stages.replay.count_law import CountLaw
 from stillome.methods.stages.replay.counterfactual import positions_in_step
 from stillome.methods.stages.replay.imputation import without_zeros
 from stillome.methods.stages.replay.presence import Presence, fit_presence
+from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
 from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
 
@@ -160,9 +161,9 @@ class _ModelFit:
                 positions_in_step(self.counts, [number, stream], self.ranks) for stream in (0, 1)
             )
             counts = without_zeros(self.counts, law, level, lot)
-        calibration = self._calibration(law)
+        calibration, small = self._calibration(law)
         spread = fit_effect_spread(self.counts, model.effect, self.motion.values)
-        return replace(model, calibration=calibration, effect_spread=np.array(spread))
+        return replace(model, calibration=calibration, small=small, effect_spread=np.array(spread))
 
     def with_unknown_motion(self, model: InvariantModel) -> InvariantModel:
         """Regress z on inferred motion, for subjects whose motion is not known."""
@@ -201,6 +202,7 @@ class _ModelFit:
             inference=self.inference,
             unknown_slopes=np.zeros((n_functions, self.n_components)),
             calibration=Calibration.none(),
+            small=SmallValues.none(),
             effect_spread=np.zeros(()),
             n_iterations=np.zeros(len(STAGES), np.intp),
         )
@@ -232,7 +234,7 @@ class _ModelFit:
         has_floor = self.support.is_relative or bool(self.support.floor > 1)
         return has_floor or float(presence.deviations.std()) > _LEAST_DEVIATION
 
-    def _calibration(self, law: CountLaw) -> Calibration:
+    def _calibration(self, law: CountLaw) -> tuple[Calibration, SmallValues]:
         """Calibrate the quantiles of counts that are present."""
         rows, ranks = some_counts(len(self.counts), self.counts.shape[1], self.tuning.stages)
         columns = np.argsort(self.ranks)[ranks]
@@ -241,7 +243,12 @@ class _ModelFit:
         values = self.counts[rows, columns][None]
         chosen = law.at(rows, columns)
         scores = chosen.scores_if_present(values, positions_in_step(values, [0]))
-        return Calibration.fit(scores[0], chosen.log_rates[0], self.tuning.stages)
+        calibration = Calibration.fit(scores[0], chosen.log_rates[0], self.tuning.stages)
+        offsets = values[0] - chosen.floors[0]
+        few = (offsets >= 0) & (offsets < N_VALUES)
+        parts = chosen.floors[0], chosen.log_rates[0], 1 / chosen.dispersions[0]
+        tuning = self.tuning.stages
+        return calibration, SmallValues.fit(offsets[few], *(part[few] for part in parts), tuning)
 
 
 def _fit_effect(

@@ -27,6 +27,7 @@ from stillome.methods.stages.replay.counterfactual import (
     ZeroShares,
 )
 from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.small_values import SmallValues
 from stillome.methods.stages.replay.support import Support
 from stillome.methods.stages.replay.zeros import ZeroModel
 
@@ -78,6 +79,7 @@ class InvariantModel:
     inference: ConfoundInference
     unknown_slopes: Floats
     calibration: Calibration
+    small: SmallValues
     effect_spread: Floats
     n_iterations: NDArray[np.intp]
 
@@ -119,7 +121,8 @@ class InvariantModel:
         below = probability_below(*rates, floors)
         usual = self.usual_below(confounds, floors)
         empty = self.presence.probabilities(below, usual, self.basis(confounds))
-        return CountLaw(*rates, floors, below, empty, self.calibration, float(self.support.ceiling))
+        ceiling = float(self.support.ceiling)
+        return CountLaw(*rates, floors, below, empty, self.calibration, self.small, ceiling)
 
     def usual_below(self, confounds: Floats, floors: Floats) -> Floats:
         """Return the probability of a count below the floor for z = 0 at this motion, (n, E)."""

@@ -7,7 +7,7 @@ the floor, this is the negative binomial with small counts written as 0.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from stillome.arrays import Floats
 from stillome.counts.blocks import in_blocks
 from stillome.counts.floors import counts_above, mass_below, scores_above
 from stillome.methods.stages.replay.calibration import Calibration
+from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
 
-_SMALLEST = 1e-300
+_SMALLEST, _LARGEST = 1e-300, 1 - 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class CountLaw:
         Probability of no fibres.
     calibration : Calibration
         Of the scores of counts that are present.
+    small : SmallValues
+        Of the values just above the floor.
     ceiling : float
     """
 
@@ -45,6 +48,7 @@ class CountLaw:
     below: Floats
     empty: Floats
     calibration: Calibration
+    small: SmallValues
     ceiling: float = np.inf
 
     @classmethod
@@ -54,7 +58,15 @@ class CountLaw:
         """Return the law without a hurdle: counts below the floor are written as 0."""
         below = probability_below(log_rates, dispersions, floors)
         floors_ = np.broadcast_to(np.asarray(floors, np.float64), (len(log_rates), 1))
-        return cls(log_rates, dispersions, floors_, below, below, Calibration.none())
+        return cls(
+            log_rates,
+            dispersions,
+            floors_,
+            below,
+            below,
+            Calibration.none(),
+            SmallValues.none(),
+        )
 
     def scores(self, counts: NDArray[Any], positions: Floats) -> Floats:
         """Return the positions of counts (n, E) in the law as normal scores, (n, E).
@@ -63,31 +75,52 @@ class CountLaw:
         its step, are uniform.
         """
 
-        def block(
-            k: Floats, share: Floats, log_rate: Floats, phi: Floats, below: Floats, empty: Floats
-        ) -> Floats:
-            tail = np.maximum(empty * (1 - share), _SMALLEST)
+        def block(k: Floats, share: Floats, *arrays: Floats) -> Floats:
             some = np.flatnonzero(k > 0)
-            capped = np.where(k[some] >= self.ceiling, 1.0, 0.0)
-            among = scores_above(
-                k[some], below[some], np.exp(log_rate[some]), 1 / phi[some], share[some], capped
-            )
-            among = self.calibration.true_scores(among, log_rate[some])
-            scores = special.ndtri(tail)
-            scores[some] = _over_hurdle(among, empty[some])
+            scores = special.ndtri(np.maximum(arrays[-1] * (1 - share), _SMALLEST))
+            cells = _Cells(*(array[some] for array in arrays))
+            among = self._scores_among(k[some], share[some], cells)
+            scores[some] = _over_hurdle(among, cells.empty)
             return np.asarray(scores)
 
         k = np.where(counts > 0, np.maximum(counts, self.floors), 0).astype(np.float64)
         return in_blocks(block, k, positions, *self._arrays)
 
+    def _scores_among(self, k: Floats, share: Floats, cells: "_Cells") -> Floats:
+        """Return calibrated scores among present counts."""
+        capped = np.where(k >= self.ceiling, 1.0, 0.0)
+        mean, size = np.exp(cells.log_rate), 1 / cells.phi
+        scores = np.empty(len(k))
+        large = np.flatnonzero(k >= cells.floor + N_VALUES)
+        among = scores_above(
+            k[large], cells.below[large], mean[large], size[large], share[large], capped[large]
+        )
+        scores[large] = self.calibration.true_scores(among, cells.log_rate[large])
+        few = np.flatnonzero(k < cells.floor + N_VALUES)
+        small = _Cells(*(array[few] for array in cells))
+        cumulative = self.small.cumulative(small.floor, small.log_rate, 1 / small.phi)
+        at = (k[few] - small.floor).astype(np.intp)
+        rows = np.arange(len(few))
+        top, bottom = cumulative[rows, at + 1], cumulative[rows, at]
+        level = top - share[few] * (top - bottom)
+        reached = np.maximum(level * special.ndtr(self._top_of_small(small)), _SMALLEST)
+        scores[few] = special.ndtri(np.minimum(reached, _LARGEST))
+        return scores
+
+    def _top_of_small(self, cells: "_Cells") -> Floats:
+        """Return the score among present counts up to which they are small values."""
+        last, none = cells.floor + (N_VALUES - 1), np.zeros(len(cells.floor))
+        mean, size = np.exp(cells.log_rate), 1 / cells.phi
+        among = scores_above(last, cells.below, mean, size, none, none)
+        return self.calibration.true_scores(among, cells.log_rate)
+
     def scores_if_present(self, counts: NDArray[Any], positions: Floats) -> Floats:
         """Return uncalibrated scores among counts that are present, from which to calibrate."""
 
-        def block(
-            k: Floats, share: Floats, log_rate: Floats, phi: Floats, below: Floats, empty: Floats
-        ) -> Floats:
-            none = np.zeros(len(k))
-            return scores_above(k, below, np.exp(log_rate), 1 / phi, share, none)
+        def block(k: Floats, share: Floats, *arrays: Floats) -> Floats:
+            cells, none = _Cells(*arrays), np.zeros(len(k))
+            mean, size = np.exp(cells.log_rate), 1 / cells.phi
+            return scores_above(k, cells.below, mean, size, share, none)
 
         return in_blocks(
             block, np.maximum(counts, self.floors).astype(np.float64), positions, *self._arrays
@@ -96,32 +129,37 @@ class CountLaw:
     def counts_at(self, scores: Floats) -> Floats:
         """Return the counts (n, E) at these normal scores (n, E)."""
 
-        def block(
-            score: Floats, log_rate: Floats, phi: Floats, below: Floats, empty: Floats
-        ) -> Floats:
+        def block(score: Floats, *arrays: Floats) -> Floats:
             counts = np.zeros(len(score))
-            some = np.flatnonzero(special.ndtr(score) > empty)
-            among = _after_hurdle(score[some], empty[some])
-            among = self.calibration.expected_scores(among, log_rate[some])
-            counts[some] = counts_above(among, below[some], np.exp(log_rate[some]), 1 / phi[some])
+            some = np.flatnonzero(special.ndtr(score) > arrays[-1])
+            cells = _Cells(*(array[some] for array in arrays))
+            counts[some] = self._counts_among(_after_hurdle(score[some], cells.empty), cells)
             return counts
 
-        counts = in_blocks(block, scores, *self._arrays)
-        counts = np.where(counts > 0, np.maximum(counts, self.floors), 0.0)
-        # A present edge has at least the floor, whatever rounding of its quantile says.
-        present = special.ndtr(scores) > self.empty
-        return np.minimum(np.where(present, np.maximum(counts, self.floors), 0.0), self.ceiling)
+        return np.minimum(in_blocks(block, scores, *self._arrays), self.ceiling)
+
+    def _counts_among(self, among: Floats, cells: "_Cells") -> Floats:
+        """Return present counts at calibrated scores."""
+        expected = self.calibration.expected_scores(among, cells.log_rate)
+        counts = counts_above(expected, cells.below, np.exp(cells.log_rate), 1 / cells.phi)
+        few = np.flatnonzero(counts < cells.floor + N_VALUES)
+        small = _Cells(*(array[few] for array in cells))
+        cumulative = self.small.cumulative(small.floor, small.log_rate, 1 / small.phi)
+        whole = np.maximum(special.ndtr(self._top_of_small(small)), _SMALLEST)
+        level = special.ndtr(among[few]) / whole
+        counts[few] = small.floor + (cumulative[:, 1:-1] < level[:, None]).sum(axis=1)
+        return counts
 
     def at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> "CountLaw":
         """Return the law of these N counts only, as one row (1, N)."""
-        log_rates, dispersions, below, empty = (
+        log_rates, dispersions, floors, below, empty = (
             array[rows, columns][None] for array in self._arrays
         )
         return replace(
             self,
             log_rates=log_rates,
             dispersions=dispersions,
-            floors=self.floors[rows, 0][None],
+            floors=floors,
             below=below,
             empty=empty,
         )
@@ -142,8 +180,20 @@ class CountLaw:
         return np.asarray((1 - self.empty) * np.maximum(above, self.floors))
 
     @property
-    def _arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        return self.log_rates, self.dispersions, self.below, self.empty
+    def _arrays(self) -> tuple[Floats, ...]:
+        """Return all arrays (n, E), in the order of `_Cells`."""
+        floors = np.broadcast_to(self.floors, self.log_rates.shape)
+        return self.log_rates, self.dispersions, floors, self.below, self.empty
+
+
+class _Cells(NamedTuple):
+    """The law of some counts; flat arrays of the same length."""
+
+    log_rate: Floats
+    phi: Floats
+    floor: Floats
+    below: Floats
+    empty: Floats
 
 
 def probability_below(log_rates: Floats, dispersions: Floats, floors: Floats | float) -> Floats:
