@@ -1,6 +1,7 @@
 """Every command in README and docs runs, on small cohorts; what is told is there."""
 
 import contextlib
+import doctest
 import re
 import shlex
 import sys
@@ -87,6 +88,13 @@ def test_the_page_of_the_command_line_has_every_verb():
     assert shown <= verbs
     assert verbs - shown == {"demo", "reproduce"}  # which only take long; both have their tests
     assert all(f"`{verb}`" in text for verb in verbs)
+
+
+def test_the_example_of_the_page_of_the_model_runs():
+    page = HOUSE / "docs" / "model.md"
+    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert result.attempted >= 5
+    assert result.failed == 0
 
 
 def test_links_and_pictures_are_there():

@@ -128,6 +128,7 @@ MISTAKES = [
     (f"{APPLIED['adjust']} {STUDY} --reference 1 --reference 2", "2 value(s)"),
     (f"{APPLIED['adjust']} {STUDY} --reference nan", "finite"),
     (f"{APPLIED['adjust']} {STUDY} --draws 3", "takes no --draws"),
+    (f"{APPLIED['adjust']} {STUDY} --coupling thinning", "takes no --coupling"),
     (f"{APPLIED['adjust']} {STUDY} --format excel", "excel"),
     ("certify {r}/none --motion {r}/study/motion.tsv --confound rms_mm", "no such file"),
     (f"{CERTIFY} --motion {{r}}/none.tsv", "no such file"),

@@ -140,12 +140,14 @@ def test_draws_and_bounds_get_a_folder_each(model, study, same, tmp_path):
     fitted, test = same
     out = tmp_path / "adjusted"
     arguments = ["adjust", str(model), *of(study, "test"), "--out", str(out), "--draws", "2"]
-    assert main([*arguments, "--interval", "0.8", "--seed", "3"]) == 0
+    coupled = ["--coupling", "quantile"]
+    assert main([*arguments, "--interval", "0.8", "--seed", "3", *coupled]) == 0
     expected = fitted.adjust(
         test.connectomes,
         confounds=test.motion[["rms_mm"]],
         n_draws=2,
         interval=0.8,
+        coupling="quantile",
         random_state=3,
     )
     folders = {p.name for p in out.iterdir() if p.is_dir()}

@@ -50,6 +50,7 @@ def test_every_method_has_its_report(name, tmp_path, monkeypatch):
     paragraph = re.search(r'id="paragraph"><p>(.*?)</p>(.*?)</div>', page, flags=re.S)
     said, cited = paragraph[1], paragraph[2]
     assert METHOD_WORDS[name].did[1:40] in said.replace("&#39;", "'")
+    assert METHOD_WORDS[name].of_counts in said
     assert "The stillome developers" in cited and "Zhang, Y., Liu, M." in cited
     assert all(reference[:12] in cited for reference in METHOD_WORDS[name].cites)
     assert f"adjusted by {method_name(name)}" in page

@@ -19,6 +19,7 @@ from stillome.exceptions import FileError
 from stillome.persistence import read_json
 from stillome.report import write_report
 from stillome.report.figures import PLANS, draw_figures
+from stillome.report.methods_text import methods_paragraph, references
 from stillome.report.page import render
 
 VARIANTS = {
@@ -98,6 +99,12 @@ def test_every_kind_of_cohort_has_its_page(folder, variant):
     assert len(page) < 15e6
     words = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page, flags=re.S)
     assert not re.search(r"\b(nan|None|undefined|NaN)\b", words)
+
+
+def test_the_law_of_counts_is_told_of_counts_only(folder):
+    for found, expected in ((folder, True), (as_weights(folder), False)):
+        assert ("hurdle model" in methods_paragraph(found)) == expected
+        assert any("Mullahy" in reference for reference in references(found)) == expected
 
 
 def test_sections_without_content_are_left_out(folder):

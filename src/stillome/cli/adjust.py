@@ -12,6 +12,7 @@ from stillome.cli.given_words import reference_of
 from stillome.cli.options import (
     AdjustedForm,
     AdjustedFormat,
+    CouplingName,
     Dropped,
     ModelFolder,
     MotionIfKnown,
@@ -42,6 +43,13 @@ def adjust(
     interval: Annotated[
         float | None, typer.Option(help="Also bounds that hold with this probability, e.g. 0.9.")
     ] = None,
+    coupling: Annotated[
+        CouplingName | None,
+        typer.Option(
+            help="For draws and bounds: motion lost streamlines (thinning, the default), or only "
+            "changed counts (quantile)."
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="For the draws; by default the model's own seed.")
     ] = None,
@@ -65,7 +73,12 @@ def adjust(
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
     fitted = load_fitted(model)
-    arguments = {"n_draws": draws, "interval": interval, "random_state": seed}
+    arguments = {
+        "n_draws": draws,
+        "interval": interval,
+        "coupling": None if coupling is None else coupling.value,
+        "random_state": seed,
+    }
     asked = {name: value for name, value in arguments.items() if value is not None}
     for name in asked.keys() - inspect.signature(fitted.model.adjust).parameters:
         raise InputError(

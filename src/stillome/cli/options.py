@@ -134,6 +134,13 @@ AdjustedFormat = Annotated[
 ]
 
 
+class CouplingName(StrEnum):
+    """How counts at the reference depend on the observed ones, in draws and bounds."""
+
+    thinning = "thinning"
+    quantile = "quantile"
+
+
 class CohortForm(StrEnum):
     """Formats in which whole cohorts are written."""
 

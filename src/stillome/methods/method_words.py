@@ -19,6 +19,10 @@ _ALIVERTI = (
     "group variables in high-dimensional predictive modelling. Journal of the Royal Statistical "
     "Society A, 184, 791–811."
 )
+_MULLAHY = (
+    "Mullahy, J. (1986). Specification and testing of some modified count data models. Journal of "
+    "Econometrics, 33, 341–365."
+)
 
 
 class MethodWords(NamedTuple):
@@ -34,12 +38,18 @@ class MethodWords(NamedTuple):
         What it did, as a clause of a methods section; no final full stop.
     cites : tuple of str
         References of its own, besides stillome and the paper of inv-VAE.
+    of_counts : str
+        What it did more, if the connectomes were whole fibre counts: a sentence, or nothing.
+    cites_of_counts : tuple of str
+        References of that sentence.
     """
 
     name: str
     what: str
     did: str
     cites: tuple[str, ...] = ()
+    of_counts: str = ""
+    cites_of_counts: tuple[str, ...] = ()
 
 
 METHOD_WORDS = {
@@ -49,8 +59,12 @@ METHOD_WORDS = {
         "motion was removed by motion-invariant factor analysis (inv-FA): the effect of motion on "
         "every edge was estimated by negative binomial regression and pooled over edges; the "
         "differences between subjects that motion did not explain were summarised by factors z, "
-        "estimated in closed form; and each subject's counts were mapped to the reference motion "
-        "by quantile replay, the counterfactual count at the subject's own quantile",
+        "estimated in closed form; and each subject's edges were mapped to the reference motion "
+        "by quantile replay, the counterfactual value at the subject's own quantile",
+        of_counts="Whether an edge had fibres and how many it had were modelled separately, each "
+        "with its own effect of motion (hurdle model; Mullahy, 1986); zeros were treated as counts "
+        "below the smallest count that the data contain.",
+        cites_of_counts=(_MULLAHY,),
     ),
     "inv-vae": MethodWords(
         "inv-VAE",

@@ -45,6 +45,8 @@ def references(folder: RunFolder) -> list[str]:
     )
     words = METHOD_WORDS.get(folder.method)
     cited = [stillome, ZHANG, *_PROBES, *(words.cites if words else ())]
+    if words and folder.whole_counts:
+        cited += words.cites_of_counts
     if folder.comparison is not None:
         cited.append(_NADEAU)
     return sorted(cited)
@@ -83,11 +85,12 @@ def _adjusting(folder: RunFolder) -> str:
     kept = f", keeping the effects of {listed(list(keep))}" if keep else ""
     words = METHOD_WORDS.get(folder.method)
     did = words.did if words else f"motion was removed with {method_name(folder.method)}"
+    law = f" {words.of_counts}" if words and words.of_counts and folder.whole_counts else ""
     others = listed(others_removed(folder))
     more = f" The effect of {others} was removed in the same way." if others else ""
     return (
         f"Head motion was measured by {listed(names)}. {did[0].upper()}{did[1:]} (reference: "
-        f"{listed(motion_reference(folder))}){kept}.{more}"
+        f"{listed(motion_reference(folder))}){kept}.{law}{more}"
     )
 
 

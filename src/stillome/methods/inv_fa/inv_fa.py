@@ -40,11 +40,10 @@ _KEPT = (
 class InvFA(Storable):
     """Motion-invariant factor analysis with counterfactual connectomes.
 
-    The effect of motion on every edge is fitted first, by negative binomial regression with
-    effects pooled over edges. Factor analysis of the residuals gives z, the person, in closed
-    form. Both together predict the connectome of this person at any motion. `adjust` returns the
-    counterfactual: it maps the quantile of every observed count to the distribution at the
-    reference. The paper's graph variational auto-encoder is `InvVAE`.
+    The effect of motion on every edge is fitted first, by negative binomial regression pooled over
+    edges. Factor analysis of the residuals gives z, the person. Both predict the counts of this
+    person at any motion, presence and size apart. `adjust` maps the quantile of every count to
+    the distribution at the reference. The paper's graph variational auto-encoder is `InvVAE`.
 
     Parameters
     ----------

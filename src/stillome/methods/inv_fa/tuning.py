@@ -1,9 +1,10 @@
-"""All tuning constants of inv-FA, in one frozen record.
+"""The tuning constants of inv-FA that can be varied, in one frozen record.
 
 They are not parameters: `InvFA` uses `TUNING`. `benchmarks/sensitivity.py` halves and doubles each
 of them; what it found is said below, and the table is in benchmarks/README.md. "No effect" is
 defined in `stage_tuning`. Constants that changed nothing and were not needed have been removed;
-bounds that only prevent overflow are in `numeric_limits`.
+bounds that only prevent overflow are in `numeric_limits`. Rules of one module only, such as those
+by which the support is found, and numbers of rounds stand in that module.
 """
 
 from dataclasses import dataclass
