@@ -88,12 +88,6 @@ class Support:
             lowest = np.ceil(lowest / self.step - 1e-6) * self.step
         return np.asarray(np.minimum(lowest, _smallest(values))[:, None])
 
-    def floors_after(self, values: NDArray[Any], before: Floats) -> Floats:
-        """Return the floors (n, 1) of adjusted values (n, E), given the floors before."""
-        if not self.is_relative:
-            return before
-        return np.minimum(self.floors(np.where(values > 0, values, 0)), np.inf)
-
     def written(self, values: Floats, floors: Floats) -> Floats:
         """Return continuous values (n, E) as the pipeline would write them."""
         if self.step > 0:
