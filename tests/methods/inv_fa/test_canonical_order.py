@@ -89,7 +89,7 @@ def test_permuted_regions_give_the_same_up_to_rounding(cohort):
         model.adjust(table[new], confounds=motion[new])
         for model, table in ((first, X), (second, turned))
     )
-    assert (again == adjusted[:, places]).mean() > 0.999
+    assert (again == adjusted[:, places]).mean() > 0.998
 
 
 def test_subjects_are_ordered_by_what_they_hold():

