@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from stillome.arrays import Floats
 from stillome.counts.blocks import in_blocks
@@ -24,7 +23,7 @@ from stillome.counts.tails import (
 )
 from stillome.exceptions import InputError
 
-__all__ = ["map_counts", "nb_cdf", "nb_pmf", "nb_quantile", "nb_scores", "nb_survival"]
+__all__ = ["map_counts", "nb_cdf", "nb_pmf", "nb_quantile", "nb_survival"]
 
 _LARGEST = 1e12
 
@@ -108,7 +107,6 @@ def map_counts(
     to_size: ArrayLike,
     *,
     positions: ArrayLike | None = None,
-    carry: Callable[[Floats, Floats, Floats], Floats] | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> NDArray[Any]:
     """Carry counts from one negative binomial to the same quantile of another.
@@ -126,9 +124,6 @@ def map_counts(
         The distribution that the answer should follow.
     positions : array-like of numbers between 0 and 1, optional
         Where each count sits inside its step; drawn from `random_state` if not given.
-    carry : callable, optional
-        For counts that follow the distributions only roughly: given flat arrays of normal scores
-        in the first distribution and of both means, it returns the scores of the answer.
     random_state : int, numpy.random.Generator or None
 
     Returns
@@ -158,41 +153,12 @@ def map_counts(
         k: Floats, mean: Floats, size: Floats, to_mean: Floats, to_size: Floats, share: Floats
     ) -> Floats:
         tail, upper = _randomised_tail(k, mean, size, share)
-        if carry is not None:
-            scores = carry(np.where(upper, -1.0, 1.0) * special.ndtri(tail), mean, to_mean)
-            tail, upper = special.ndtr(-np.abs(scores)), scores > 0
         mapped = quantile(tail, upper, to_mean, to_size)
         return np.where((mean == to_mean) & (size == to_size), k, mapped)
 
     mapped = in_blocks(block, values, mean_, size_, to_mean_, to_size_, share)
     fits = original.dtype.kind == "f" or mapped.max(initial=0) <= np.iinfo(original.dtype).max
     return mapped.astype(original.dtype if fits else np.int64)
-
-
-def nb_scores(counts: ArrayLike, mean: ArrayLike, size: ArrayLike, positions: ArrayLike) -> Floats:
-    """Return the positions of counts in their distributions, as normal scores.
-
-    They are standard normal if the counts follow the distributions and positions are uniform.
-
-    Parameters
-    ----------
-    counts, mean, size : array-like
-    positions : array-like of numbers between 0 and 1
-        Where each count sits inside its step.
-
-    Examples
-    --------
-    >>> nb_scores([0, 30], 10.0, 5.0, [0.5, 0.5]).round(1).tolist()
-    [-2.9, 2.7]
-    """
-    values, mean_, size_ = _checked(counts, mean, size, "counts")
-    share = np.asarray(positions, dtype=np.float64)
-
-    def block(k: Floats, mean: Floats, size: Floats, share: Floats) -> Floats:
-        tail, upper = _randomised_tail(k, mean, size, share)
-        return np.asarray(np.where(upper, -1.0, 1.0) * special.ndtri(tail))
-
-    return in_blocks(block, values, mean_, size_, share)
 
 
 def _tail(*, upper: bool) -> Callable[[Floats, Floats, Floats], Floats]:

@@ -189,11 +189,11 @@ def write_model(
     >>> read_model(folder).state.arrays["mean"].tolist()
     [1.5]
     """
-    arrays = {name: np.ascontiguousarray(values) for name, values in model.state.arrays.items()}
+    arrays = {name: np.asarray(values, order="C") for name, values in model.state.arrays.items()}
     parameters: dict[str, Any] = {}
     for name, value in model.parameters.items():
         if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
-            arrays[_PARAMETER + name] = np.ascontiguousarray(value)
+            arrays[_PARAMETER + name] = np.asarray(value, order="C")
         elif is_plain(value):
             parameters[name] = plain(value)
     payload = dump_arrays(arrays)

@@ -79,17 +79,17 @@ def test_permuted_regions_give_the_same_up_to_rounding(cohort):
         model.transform(table[new], confounds=motion[new])
         for model, table in ((first, X), (second, turned))
     )
-    assert_allclose(one, other, atol=2e-4)
+    assert_allclose(one, other, atol=2e-3)
     decoded, also = (
         model.adjust(table[new], confounds=motion[new], method="decode")
         for model, table in ((first, X), (second, turned))
     )
-    assert_allclose(np.log(also), np.log(decoded[:, places]), atol=2e-4)
+    assert_allclose(np.log(also), np.log(decoded[:, places]), atol=5e-3)
     adjusted, again = (
         model.adjust(table[new], confounds=motion[new])
         for model, table in ((first, X), (second, turned))
     )
-    assert (again == adjusted[:, places]).mean() > 0.999
+    assert (again == adjusted[:, places]).mean() > 0.998
 
 
 def test_subjects_are_ordered_by_what_they_hold():

@@ -29,10 +29,10 @@ def test_counts_stay_counts(fitted, dtype):
 
 
 def test_counts_that_outgrow_their_dtype_are_not_wrapped():
-    small = np.minimum(DATA.X, 255).astype(np.uint8)
+    small = np.where(DATA.X < 256, DATA.X, DATA.X // 4 % 256).astype(np.uint8)
     model = InvFA(4).fit(small, confounds=DATA.motion)
     adjusted = model.adjust(small, confounds=DATA.motion)
-    assert adjusted.max() > 255
+    assert adjusted.max() > 255 and adjusted.dtype == np.int64
     assert_array_equal(adjusted, model.adjust(small.astype(np.int64), confounds=DATA.motion))
 
 
@@ -69,7 +69,7 @@ def test_whole_numbers_given_to_a_model_of_weights_are_weights():
     adjusted = model.adjust(whole, confounds=DATA.motion)
     assert adjusted.dtype == np.float64 and (adjusted >= 0).all()
     assert adjusted.mean() < 10
-    with pytest.raises(InputError, match="whole-number counts only"):
+    with pytest.raises(InputError, match="fibre counts only"):
         model.adjust(weights, confounds=DATA.motion, interval=0.9)
 
 
@@ -96,7 +96,8 @@ def test_the_same_seed_gives_the_same_draws_and_another_seed_others(fitted):
 def test_draws_have_their_own_axis(fitted):
     several = fitted.adjust(DATA.X, confounds=DATA.motion, n_draws=3)
     assert several.shape == (3, N, E)
-    assert_array_equal(several[0], fitted.adjust(DATA.X, confounds=DATA.motion))
+    again = fitted.adjust(DATA.X, confounds=DATA.motion, n_draws=2)
+    assert_array_equal(several[:2], again)
     assert (several[0] != several[1]).any() and (several[1] != several[2]).any()
     matrices = edges_to_matrices(DATA.X[:4])
     assert fitted.adjust(matrices, confounds=DATA.motion[:4], n_draws=2).shape == (2, 4, V, V)
@@ -136,7 +137,7 @@ def test_decoding_keeps_only_what_z_holds(fitted):
     assert decoded.shape == DATA.X.shape and (decoded > 0).all()
     assert_allclose(decoded.sum(), replayed.sum(), rtol=0.05)
     true = np.exp(DATA.free)
-    assert np.corrcoef(np.log(decoded).ravel(), np.log(true).ravel())[0, 1] > 0.95
+    assert np.corrcoef(np.log(decoded).ravel(), np.log(true).ravel())[0, 1] > 0.93
 
 
 def test_reconstruction_is_the_expected_scan(fitted):
@@ -251,8 +252,9 @@ def test_known_lengths_are_used():
     errors = []
     for given in (matrix, edges_to_matrices(rng.permutation(lengths)), None):
         model = InvFA(8, lengths=given).fit(X, confounds=DATA.motion)
-        effect = np.log(model.reconstruct(X, confounds=DATA.motion + 0.1))
-        effect -= np.log(model.reconstruct(X, confounds=DATA.motion))
+        latent, motion = model.model_.encode(X, DATA.motion[:, None])
+        here, there = (model.model_.law(latent, motion + more, motion) for more in (0, 0.1))
+        effect = there.log_rates - here.log_rates
         errors.append(np.abs(effect.mean(axis=0) + 0.0012 * lengths).mean())
     assert errors[0] < 0.9 * min(errors[1:])
 

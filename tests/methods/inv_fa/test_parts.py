@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.model_fit import fit_model
 from stillome.methods.inv_fa.parts import STAGES, InvariantModel
 from stillome.methods.inv_fa.tuning import TUNING
 
@@ -28,9 +29,7 @@ def model(data):
 
 
 def fitted(edges, motion) -> InvariantModel:
-    return InvariantModel.fit(
-        edges, motion, n_regions=V, n_components=6, lengths=None, covariates=None
-    )
+    return fit_model(edges, motion, n_regions=V, n_components=6, lengths=None, covariates=None)
 
 
 def test_the_unit_of_weights_does_not_matter(data):
@@ -104,7 +103,7 @@ def test_iterations_of_every_stage_are_recorded_and_stored(model):
 
 def test_another_tuning_record_is_used(model, data):
     strict = replace(TUNING, least_reliable=0.999)
-    other = InvariantModel.fit(
+    other = fit_model(
         *data, n_regions=V, n_components=6, lengths=None, covariates=None, tuning=strict
     )
     assert (other.encoder.weights == 0).all() and model.encoder.weights.any()

@@ -32,7 +32,8 @@ def decode(
     slopes = 0.05 * rng.standard_normal((basis.n_functions, E)) - 0.1
     baseline, dispersion = rng.uniform(1, 5, E), np.full(E, 0.1)
     none, nothing = np.zeros(basis.n_functions), np.zeros_like(slopes)
-    effect = MotionEffect(baseline, slopes, dispersion, none, nothing, none)
+    errors = np.zeros((basis.n_functions, 0, E))
+    effect = MotionEffect(baseline, slopes, dispersion, none, nothing, errors, none)
     loadings = 0.15 * rng.standard_normal((K, E))
     planted = {"susceptibility": np.array(susceptibility), "shares": shares}
     truth = Decoder(np.zeros(E), loadings, dispersion, none, np.zeros(()), **planted)

@@ -52,6 +52,4 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
     for item in fields(InvariantModel):
         if item.name not in built:
             built[item.name] = arrays[item.name]
-    for name in ("unit", "whole", "effect_spread"):
-        built[name] = built[name].reshape(())
     return InvariantModel(**built)

@@ -40,7 +40,6 @@ STAGES = (
     "decoder",
     "dispersion",
 )
-_LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+from stillome.methods.stages.replay.count_law import CountLaw
 from stillome.methods.stages.replay.counterfactual import (
-    Law,
+    WeightLaw,
     ZeroShares,
     count_interval,
     positions_in_step,
@@ -17,8 +18,12 @@ from stillome.methods.stages.replay.counterfactual import (
 )
 
 
-def law(rate, dispersion, shape) -> Law:
-    return Law(np.full(shape, np.log(rate)), np.full(shape, float(dispersion)))
+def weight_law(rate, dispersion, shape) -> WeightLaw:
+    return WeightLaw(np.full(shape, np.log(rate)), np.full(shape, float(dispersion)))
+
+
+def law(rate, dispersion, shape, floor=1.0) -> CountLaw:
+    return CountLaw.negative_binomial(*weight_law(rate, dispersion, shape), floor)
 
 
 @given(
@@ -32,7 +37,8 @@ def test_counts_stay_counts_and_stay_themselves_under_the_same_law(seed, rates, 
     counts = rng.poisson(rates[0], (4, 6))
     positions = rng.random((4, 6))
     moved = replay_counts(counts, here, there, positions)
-    assert moved.dtype == counts.dtype and (moved >= 0).all()
+    assert_array_equal(moved, np.round(moved))
+    assert (moved >= 0).all()
     assert_array_equal(replay_counts(counts, here, here, positions), counts)
 
 
@@ -87,7 +93,7 @@ class Weights:
 
     def __init__(self, empty: float) -> None:
         rng = np.random.default_rng(2)
-        self.here, self.there = law(8, 0.3, self.shape), law(13, 0.2, self.shape)
+        self.here, self.there = weight_law(8, 0.3, self.shape), weight_law(13, 0.2, self.shape)
         spread = np.sqrt(np.log1p(0.3))
         noise = spread * rng.standard_normal(self.shape) - spread**2 / 2  # of mean 1
         drawn = np.exp(self.here.log_rates + noise)
@@ -153,8 +159,9 @@ class TestInterval:
         self.counts = rng.poisson(12 * rng.gamma(5, 0.2, self.shape))
         self.rng = rng
 
-    def bounds(self, there: Law, sd: float, level: float):
-        return count_interval(self.counts, self.here, there, np.full(self.shape, sd), level)
+    def bounds(self, there: CountLaw, sd: float, level: float, correlation: float = 1.0):
+        arrays = (np.full(self.shape, value) for value in (sd, correlation))
+        return count_interval(self.counts, self.here, there, *arrays, level)
 
     def test_holds_the_replayed_counts_as_often_as_it_says(self):
         moved = replay_counts(self.counts, self.here, self.there, self.rng.random(self.shape))
@@ -166,11 +173,20 @@ class TestInterval:
 
     def test_holds_when_the_effect_itself_is_uncertain(self):
         shift = 0.2 * self.rng.standard_normal(self.shape)
-        true = Law(self.there.log_rates + shift, self.there.dispersions)
+        true = CountLaw.negative_binomial(self.there.log_rates + shift, self.there.dispersions)
         moved = replay_counts(self.counts, self.here, true, self.rng.random(self.shape))
         sure, unsure = self.bounds(self.there, 0.0, 0.9), self.bounds(self.there, 0.2, 0.9)
         assert ((sure[0] <= moved) & (moved <= sure[1])).mean() < 0.6
         assert ((unsure[0] <= moved) & (moved <= unsure[1])).mean() >= 0.9
+
+    def test_holds_when_the_two_scans_are_less_than_the_same(self):
+        noise, correlation = self.rng.standard_normal(self.shape), np.full(self.shape, 0.9)
+        moved = replay_counts(
+            self.counts, self.here, self.there, self.rng.random(self.shape), correlation, noise
+        )
+        same, less = (self.bounds(self.there, 0.0, 0.9, value) for value in (1.0, 0.9))
+        assert ((same[0] <= moved) & (moved <= same[1])).mean() < 0.6
+        assert 0.9 <= ((less[0] <= moved) & (moved <= less[1])).mean() < 0.94
 
     def test_is_a_point_where_nothing_changes(self):
         lower, upper = self.bounds(self.here, 0.0, 0.9)

@@ -32,7 +32,7 @@ def test_zeros_that_have_nothing_to_do_with_motion_are_left_alone(seed):
 def test_zeros_that_go_with_motion_are_followed(seed):
     weights, functions, shares, design = planted(0.06, seed)
     model = fit_zero_model(weights, functions, design)
-    assert np.abs(model.slopes - 0.06).max() < 0.03
+    assert np.abs(model.slopes - 0.06).max() < 0.035
     weights[:, 0] = 0
     assert (fit_zero_model(weights, functions, design).slopes[:, 0] == 0).all()
     found = model.shares(functions)

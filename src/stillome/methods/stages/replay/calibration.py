@@ -18,7 +18,7 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _GRID = np.linspace(-2.5, 2.5, 41)  # at its ends, 37 of 6,000 scores lie beyond
 _LEAST_SLOPE = 0.1  # of the expected score in the true one; a step of the data has slope 0
-_INVERSE_STEPS = 6
+_HALVINGS = 6  # of the 40 pieces between the points of the grid
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,25 @@ class Calibration:
         """Map standard normal scores to scores in the distribution expected at these rates."""
         if self._is_none:
             return true
-        return np.asarray(true + self._at(self.excess, true, *self._between(log_rates))[0])
+        return np.asarray(true + self._at(true, *self._between(log_rates)))
 
     def true_scores(self, scores: Floats, log_rates: Floats) -> Floats:
         """Map scores in the expected distribution to standard normal ones; the exact inverse."""
         if self._is_none:
             return scores
-        place, true = self._between(log_rates), scores
-        # Newton steps on a piecewise linear function end in the right piece, and there exactly.
-        for _ in range(_INVERSE_STEPS):
-            excess, slope = self._at(self.excess, true, *place)
-            true = true + (scores - true - excess) / (1 + slope)
-        return np.asarray(true)
+        place = self._between(log_rates)
+        # The function is piecewise linear: find the piece, then solve within it.
+        low = np.zeros(np.shape(scores), np.intp)
+        high = np.full(np.shape(scores), len(_GRID) - 1)
+        for _ in range(_HALVINGS):
+            middle = (low + high) // 2
+            beyond = _GRID[middle] + self._at_column(middle, *place) <= scores
+            low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+        first, last = self._at_column(low, *place), self._at_column(low + 1, *place)
+        width = _GRID[1] - _GRID[0]
+        across = (scores - _GRID[low] - first) / (width + last - first)
+        # Beyond the grid the excess is constant.
+        return np.asarray(scores - first - np.clip(across, 0, 1) * (last - first))
 
     @property
     def _is_none(self) -> bool:
@@ -94,23 +101,20 @@ class Calibration:
         below = np.minimum(place.astype(np.intp), len(self.log_rates) - 2)
         return below, place - below
 
-    def _at(
-        self, table: Floats, scores: Floats, below: NDArray[np.intp], part: Floats
-    ) -> tuple[Floats, Floats]:
-        """Interpolate a table (R, 41) and its slope in the score; constant beyond its ends."""
+    def _at(self, scores: Floats, below: NDArray[np.intp], part: Floats) -> Floats:
+        """Interpolate the excess at true scores; constant beyond the ends of the grid."""
         width = _GRID[1] - _GRID[0]
-        place = np.clip((scores - _GRID[0]) / width, 0, len(_GRID) - 1.001)
-        column = place.astype(np.intp)
-        across = place - column
-        flat = table.ravel()
-        corner = below * len(_GRID) + column
-        low, step = flat[corner], flat[corner + 1] - flat[corner]
-        if len(self.log_rates) > 1:
-            corner = corner + len(_GRID)
-            low = low + part * (flat[corner] - low)
-            step = step + part * (flat[corner + 1] - flat[corner] - step)
-        inside = (scores > _GRID[0]) & (scores < _GRID[-1])
-        return low + across * step, np.where(inside, step / width, 0.0)
+        place = np.clip((scores - _GRID[0]) / width, 0, len(_GRID) - 1)
+        column = np.minimum(place.astype(np.intp), len(_GRID) - 2)
+        first = self._at_column(column, below, part)
+        return first + (place - column) * (self._at_column(column + 1, below, part) - first)
+
+    def _at_column(self, column: NDArray[np.intp], below: NDArray[np.intp], part: Floats) -> Floats:
+        """Return the excess at points of the grid, between two rates."""
+        flat, corner = self.excess.ravel(), below * len(_GRID) + column
+        if len(self.log_rates) == 1:
+            return flat[corner]
+        return flat[corner] + part * (flat[corner + len(_GRID)] - flat[corner])
 
 
 def some_counts(

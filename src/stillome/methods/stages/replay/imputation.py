@@ -31,7 +31,8 @@ def without_zeros(
     """
     empty = counts == 0
     share, below = law.empty[empty], law.below[empty]
-    in_excess = lot[empty] * share < share - below
+    # A share (share − below) / (1 − below) of edges is empty whatever its count would have been.
+    in_excess = lot[empty] * share * (1 - below) < share - below
     quantile = np.clip(np.where(in_excess, level[empty], level[empty] * below), *_LEVELS)
     drawn = nb_quantile(quantile, np.exp(law.log_rates[empty]), 1 / law.dispersions[empty])
     answer = counts.copy()

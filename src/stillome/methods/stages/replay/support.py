@@ -88,17 +88,13 @@ class Support:
             lowest = np.ceil(lowest / self.step - 1e-6) * self.step
         return np.asarray(np.minimum(lowest, _smallest(values))[:, None])
 
-    def floors_after(self, values: NDArray[Any], before: Floats) -> Floats:
-        """Return the floors (n, 1) of adjusted values (n, E), given the floors before."""
-        if not self.is_relative:
-            return before
-        return np.minimum(self.floors(np.where(values > 0, values, 0)), np.inf)
-
     def written(self, values: Floats, floors: Floats) -> Floats:
-        """Return continuous values (n, E) as the pipeline would write them."""
-        if self.step > 0:
-            values = np.round(values / self.step) * self.step
-        return np.where(values < floors * (1 - 1e-9), 0.0, np.minimum(values, self.ceiling))
+        """Return continuous values (n, E) as the pipeline would write them.
+
+        What is present stays present, with at least the floor.
+        """
+        steps = values if self.step == 0 else np.round(values / self.step) * self.step
+        return np.where(values > 0, np.minimum(np.maximum(steps, floors), self.ceiling), 0.0)
 
 
 def lattice_step(edges: NDArray[Any]) -> float:
@@ -115,8 +111,10 @@ def lattice_step(edges: NDArray[Any]) -> float:
         return common if common > 0 else 1.0
     for step in (*(1 / n for n in _FRACTIONS), *(10.0**-d for d in range(1, _DECIMALS + 1))):
         multiples = values / step
-        # Of single precision at most; larger numbers are multiples of anything.
-        if multiples.max() < _LARGEST_SINGLE and (np.abs(multiples % 1 - 0.5) > 0.498).all():
+        # Of single precision at most: larger numbers are multiples of anything, and so would
+        # numbers far below the step be.
+        inside = multiples.max() < _LARGEST_SINGLE and multiples[values > 0].min() > 0.5
+        if inside and (np.abs(multiples % 1 - 0.5) > 0.498).all():
             return step
     return 0.0
 
