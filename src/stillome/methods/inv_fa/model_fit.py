@@ -246,9 +246,12 @@ class _ModelFit:
         calibration = Calibration.fit(scores[0], chosen.log_rates[0], self.tuning.stages)
         offsets = values[0] - chosen.floors[0]
         few = (offsets >= 0) & (offsets < N_VALUES)
-        parts = chosen.floors[0], chosen.log_rates[0], 1 / chosen.dispersions[0]
-        tuning = self.tuning.stages
-        return calibration, SmallValues.fit(offsets[few], *(part[few] for part in parts), tuning)
+        floors, log_rates, sizes = (
+            part[few] for part in (chosen.floors[0], chosen.log_rates[0], 1 / chosen.dispersions[0])
+        )
+        offsets = offsets[few].astype(np.float64)
+        small = SmallValues.fit(offsets, floors, log_rates, sizes, self.tuning.stages)
+        return calibration, small
 
 
 def _fit_effect(

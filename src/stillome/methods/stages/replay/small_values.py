@@ -70,10 +70,8 @@ class SmallValues:
             for _ in range(_ROUNDS):
                 weighted = masses[group] * factors
                 expected = (weighted / weighted.sum(axis=1, keepdims=True)).sum(axis=0) + 0.5
-                factors = np.clip(
-                    factors * observed / expected, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR
-                )
-            rows.append(np.log(factors))
+                factors = factors * observed / expected
+            rows.append(np.clip(np.log(factors), -_LARGEST_LOG_FACTOR, _LARGEST_LOG_FACTOR))
         kept = np.r_[True, np.diff(middles) > 1e-6]
         return cls(middles[kept], np.stack(rows)[kept])
 
