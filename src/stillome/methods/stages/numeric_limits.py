@@ -4,7 +4,7 @@ Data stay inside them; only extreme values and extrapolation far beyond the trai
 reach them. They are no tuning constants: no result on data depends on them.
 """
 
-LOG_RATE_RANGE = (-14.0, 16.0)  # from one fibre in a million scans to nine million fibres
+LOG_RATE_RANGE = (-14.0, 24.0)  # from one fibre in a million scans to 26 billion fibres
 DISPERSION_RANGE = (1e-3, 50.0)  # from nearly Poisson to nearly always empty
 PROBABILITY_RANGE = (1e-4, 1 - 1e-4)  # of a quantile that is drawn for a weight
 ZERO_SHARE_RANGE = (1e-3, 1 - 1e-3)  # probability that a weight is 0

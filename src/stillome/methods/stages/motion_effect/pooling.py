@@ -241,6 +241,9 @@ def _fit(
     there = [part for part in range(3) if sizes[part]]
     groups = [slice(ends[part], ends[part + 1]) for part in there]
     floors = [lowest[part] for part in there]
+    if smallest is not None:
+        # Free weights of features, learned from few edges, would be extrapolated to all others.
+        groups, floors = [*groups, slice(0, ends[0])], [*floors, smallest]
     return fit_mixed_model(
         estimates, variances, full, groups, [*floors, smallest], iterations, start
     )
