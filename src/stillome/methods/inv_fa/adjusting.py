@@ -144,8 +144,10 @@ class Adjusting:
         moved = replay_counts(counts, here, there, positions, correlation, noise)
         if model.support.is_relative:
             # The floor at the reference depends on the largest or total count there.
-            there = model.count_law(rates[1], self._there, model.support.floors(moved))
+            floors = model.support.floors_after(moved, counts)
+            there = model.count_law(rates[1], self._there, floors)
             moved = replay_counts(counts, here, there, positions, correlation, noise)
+            moved = model.support.raised(moved, counts)
         return self._in_users_unit(moved)
 
     def _replayed_weights(
@@ -159,17 +161,19 @@ class Adjusting:
         effect_sd = np.maximum(model.log_ratio_sd(latent, self.motion, self.level), typical)
         weights = self.edges * float(model.unit)
         moved = replay_weights(weights, here, there, zeros, effect_sd, positions)
-        floors = model.support.floors(weights)
-        if model.support.is_relative:
-            floors = np.minimum(floors, model.support.floors(moved))
-        return self._in_users_unit(model.support.written(moved, floors))
+        support = model.support
+        written = support.written(moved, support.floors(weights))
+        return self._in_users_unit(
+            support.raised(written, weights) if support.is_relative else written
+        )
 
     def _in_users_unit(self, values: Floats) -> NDArray[Any]:
         """Return values in the unit, and where it can hold them in the dtype, of the input."""
         answer = values / float(self.model.unit)
         dtype = self.edges.dtype
         if dtype.kind == "f":
-            return answer.astype(dtype)
+            fits = answer.max(initial=0) <= np.finfo(dtype).max
+            return answer.astype(dtype if fits else np.float64)
         whole = np.round(answer)
         if dtype.kind in "iu" and (np.abs(answer - whole) < 1e-6).all():
             fits = whole.max(initial=0) <= np.iinfo(dtype).max

@@ -70,8 +70,9 @@ def _draw_counts(
     scores = rng.standard_normal(law.log_rates.shape)
     counts = law.counts_at(scores)
     if model.support.is_relative:
-        floors = model.support.floors(counts)
+        floors = model.support.rule(counts)
         counts = model.count_law(rates, motion, floors).counts_at(scores)
+        counts = model.support.raised(counts, counts)
     counts = counts / float(model.unit)
     return counts.astype(np.int64) if (counts == np.floor(counts)).all() else counts
 
