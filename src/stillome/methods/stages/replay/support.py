@@ -78,12 +78,7 @@ class Support:
 
     def rule(self, values: NDArray[Any]) -> Floats:
         """Return the floors (n, 1) that the pipeline has for subjects with these values (n, E)."""
-        largest, total = values.max(axis=1), values.sum(axis=1)
-        relative = np.maximum(self.of_largest * largest, self.of_total * total)
-        lowest = np.maximum(relative, self.floor)
-        if self.step > 0:
-            lowest = np.ceil(lowest / self.step - 1e-6) * self.step
-        return np.asarray(lowest[:, None])
+        return self._upwards(np.maximum(self._relative(values), self.floor))
 
     def floors(self, values: NDArray[Any]) -> Floats:
         """Return the floor of every subject, (n, 1), from its values (n, E).
@@ -95,8 +90,10 @@ class Support:
 
     def floors_after(self, moved: NDArray[Any], values: NDArray[Any]) -> Floats:
         """Return the floors (n, 1) of subjects whose values (n, E) became `moved` (n, E)."""
-        before = self.floors(values)
-        return np.where(before < self.rule(values), before, self.rule(moved))
+        smallest = _smallest(values)[:, None]
+        after = np.maximum(self._relative(moved), np.minimum(self.floor, smallest))
+        keeps_to_it = smallest >= self._relative(values) * (1 - 1e-9)
+        return np.where(keeps_to_it, self._upwards(after), self.floors(values))
 
     def raised(self, moved: Floats, values: NDArray[Any]) -> Floats:
         """Return `moved` (n, E) with positive values of at least its own relative floors."""
@@ -107,6 +104,16 @@ class Support:
                 break
             moved = np.where(low, floors, moved)
         return moved
+
+    def _relative(self, values: NDArray[Any]) -> Floats:
+        largest, total = values.max(axis=1), values.sum(axis=1)
+        return np.maximum(self.of_largest * largest, self.of_total * total)[:, None]
+
+    def _upwards(self, floors: Floats) -> Floats:
+        """Return the next multiples of the step."""
+        if self.step == 0:
+            return floors
+        return np.asarray(np.ceil(floors / self.step - 1e-6) * self.step)
 
     def written(self, values: Floats, floors: Floats) -> Floats:
         """Return continuous values (n, E) as the pipeline would write them.
