@@ -1,4 +1,4 @@
-"""Draws: what is not known is drawn, the same for a subject in any company, and covers the truth."""
+"""Draws: what is not known is drawn, the same in any company, and covers the truth."""
 
 import numpy as np
 import pytest
@@ -36,6 +36,20 @@ def test_a_subject_has_the_same_draws_in_any_company(fitted):
     assert_array_equal(drawn(fitted, order), together[:, order])
     assert_array_equal(drawn(fitted, slice(7, 8)), together[:, 7:8])
     assert_array_equal(drawn(fitted, n_draws=2), together[:2])
+
+
+def test_one_subject_with_weights_leaves_the_counts_of_others_alone(fitted):
+    X = DATA.X[:12].astype(np.float64)
+    whole = fitted.adjust(X, confounds=DATA.motion[:12])
+    draws = fitted.adjust(X, confounds=DATA.motion[:12], n_draws=2)
+    X[3, 5] += 0.4
+    mixed = fitted.adjust(X, confounds=DATA.motion[:12])
+    others = np.arange(12) != 3
+    assert_array_equal(mixed[others], whole[others])
+    again = fitted.adjust(X, confounds=DATA.motion[:12], n_draws=2)
+    assert_array_equal(again[:, others], draws[:, others])
+    alone = fitted.adjust(X[3:4], confounds=DATA.motion[3:4])
+    assert_array_equal(mixed[3:4], alone)
 
 
 def test_a_kept_model_gives_the_same_draws(fitted, tmp_path):
