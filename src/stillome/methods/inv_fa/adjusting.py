@@ -1,6 +1,7 @@
 """From a fitted model to adjusted connectomes, their bounds, and the likelihood of data."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,14 +69,20 @@ class Adjusting:
 
     def most_direct(self) -> NDArray[Any]:
         """Return edges (n, E) at the estimated effects, each count at its own quantile."""
+        return self._by_kind(Adjusting._estimated)
+
+    def _estimated(self) -> NDArray[Any]:
         positions = positions_in_step(self.edges, [self.seed, 0], self.model.edge_ranks)
-        if not self._counted:
+        if not self._counted.all():
             return self._unless_there(self._replayed_weights(self.model, self.latent, positions))
         rates = self._rates(self.model, self.latent)
         return self._unless_there(self._replayed(self.model, rates, positions))
 
     def draw(self, number: int, coupling: str) -> NDArray[Any]:
         """Return edges (n, E) with all that is not known drawn; `number` 0, 1, ..."""
+        return self._by_kind(lambda task: task._drawn(number, coupling))
+
+    def _drawn(self, number: int, coupling: str) -> NDArray[Any]:
         seed = [self.seed, number]
         ranks = self.model.edge_ranks
         positions = positions_in_step(self.edges, seed, ranks)
@@ -83,7 +90,7 @@ class Adjusting:
         latent = self.latent + model.encoder.posterior_sd * self._normal(
             [*seed, _OF_Z], self.latent.shape[1]
         )
-        if not self._counted:
+        if not self._counted.all():
             return self._unless_there(self._replayed_weights(model, latent, positions))
         here, there = self._rates(model, latent)
         strength = model.effect_spread * self._normal([*seed, _OF_STRENGTH], 1)
@@ -96,7 +103,7 @@ class Adjusting:
     def bounds(self, interval: float, coupling: str) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (n, E) of the counts."""
         check_share(interval, "interval")
-        if not self._counted:
+        if not self._counted.all():
             raise InputError("interval: bounds are there for fibre counts only; leave it out.")
         rates, floors = (
             self._rates(self.model, self.latent),
@@ -110,11 +117,23 @@ class Adjusting:
         lower, upper = (self._unless_there(bound / float(self.model.unit)) for bound in found)
         return lower, upper
 
+    def _by_kind(self, adjusted: Callable[["Adjusting"], NDArray[Any]]) -> NDArray[Any]:
+        """Adjust subjects with counts and subjects with weights, each as if they were alone."""
+        counted = self._counted
+        if counted.all() or not counted.any():
+            return adjusted(self)
+        answer = np.empty(self.edges.shape)
+        for rows in (np.flatnonzero(counted), np.flatnonzero(~counted)):
+            subjects = {name: getattr(self, name)[rows] for name in ("edges", "latent", "motion")}
+            answer[rows] = adjusted(replace(self, **subjects))
+        return self._in_users_unit(answer * float(self.model.unit))
+
     @property
-    def _counted(self) -> bool:
-        """Whether the law of counts holds: fitted to counts, and counts are given."""
+    def _counted(self) -> NDArray[np.bool_]:
+        """Whether the law of counts holds for a subject (n,): counts, as in the training data."""
         scaled = self.edges * float(self.model.unit)
-        return bool(self.model.whole) and bool((np.abs(scaled - np.round(scaled)) < 1e-3).all())
+        multiples = (np.abs(scaled - np.round(scaled)) < 1e-3).all(axis=1)
+        return np.asarray(multiples & bool(self.model.whole))
 
     @property
     def _counts(self) -> Floats:
@@ -144,8 +163,10 @@ class Adjusting:
         moved = replay_counts(counts, here, there, positions, correlation, noise)
         if model.support.is_relative:
             # The floor at the reference depends on the largest or total count there.
-            there = model.count_law(rates[1], self._there, model.support.floors(moved))
+            floors = model.support.floors_after(moved, counts)
+            there = model.count_law(rates[1], self._there, floors)
             moved = replay_counts(counts, here, there, positions, correlation, noise)
+            moved = model.support.raised(moved, counts)
         return self._in_users_unit(moved)
 
     def _replayed_weights(
@@ -159,17 +180,19 @@ class Adjusting:
         effect_sd = np.maximum(model.log_ratio_sd(latent, self.motion, self.level), typical)
         weights = self.edges * float(model.unit)
         moved = replay_weights(weights, here, there, zeros, effect_sd, positions)
-        floors = model.support.floors(weights)
-        if model.support.is_relative:
-            floors = np.minimum(floors, model.support.floors(moved))
-        return self._in_users_unit(model.support.written(moved, floors))
+        support = model.support
+        written = support.written(moved, support.floors(weights))
+        return self._in_users_unit(
+            support.raised(written, weights) if support.is_relative else written
+        )
 
     def _in_users_unit(self, values: Floats) -> NDArray[Any]:
         """Return values in the unit, and where it can hold them in the dtype, of the input."""
         answer = values / float(self.model.unit)
         dtype = self.edges.dtype
         if dtype.kind == "f":
-            return answer.astype(dtype)
+            fits = answer.max(initial=0) <= np.finfo(dtype).max
+            return answer.astype(dtype if fits else np.float64)
         whole = np.round(answer)
         if dtype.kind in "iu" and (np.abs(answer - whole) < 1e-6).all():
             fits = whole.max(initial=0) <= np.iinfo(dtype).max

@@ -70,8 +70,9 @@ def _draw_counts(
     scores = rng.standard_normal(law.log_rates.shape)
     counts = law.counts_at(scores)
     if model.support.is_relative:
-        floors = model.support.floors(counts)
+        floors = model.support.rule(counts)
         counts = model.count_law(rates, motion, floors).counts_at(scores)
+        counts = model.support.raised(counts, counts)
     counts = counts / float(model.unit)
     return counts.astype(np.int64) if (counts == np.floor(counts)).all() else counts
 
@@ -87,5 +88,7 @@ def _draw_weights(
     empty = model.zeros.shares(model.basis(motion))
     sd = np.sqrt(np.log1p(law.dispersions))
     log_mean = law.log_rates - np.log1p(-empty) - sd**2 / 2
-    weights = np.exp(log_mean + sd * rng.standard_normal(sd.shape)) / float(model.unit)
-    return np.where(rng.random(sd.shape) < empty, 0.0, weights)
+    weights = np.exp(log_mean + sd * rng.standard_normal(sd.shape))
+    weights = np.where(rng.random(sd.shape) < empty, 0.0, weights)
+    weights = model.support.written(weights, model.support.rule(weights))
+    return np.asarray(model.support.raised(weights, weights) / float(model.unit))

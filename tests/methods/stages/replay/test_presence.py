@@ -128,9 +128,7 @@ def test_starting_from_an_earlier_fit_ends_at_the_same_place():
 
 def test_draws_have_the_spread_of_the_uncertainty():
     found = Planted(slope=0.3).fit()
-    drawn = np.stack(
-        [found.drawn(np.random.default_rng(seed)).slopes[0] for seed in range(400)]
-    )
+    drawn = np.stack([found.drawn(np.random.default_rng(seed)).slopes[0] for seed in range(400)])
     assert_allclose(drawn.std(axis=0), found.uncertainties[0], rtol=0.25)
     assert_allclose(drawn.mean(axis=0), found.slopes[0], atol=5 * found.uncertainties.max() / 20)
     same = found.drawn(np.random.default_rng(3)).slopes[0]

@@ -21,6 +21,7 @@ _MOST_AT_FLOOR = 0.5  # share of subjects whose smallest count is the floor
 _MOST_AT_SHARE = 0.8  # the same for a relative floor
 _NEAR = 1.15  # a subject's smallest count over its relative floor
 _LEAST_CAPPED = 10
+_ROUNDS = 10  # of raising values to a share of the total, which they raise in turn
 
 
 @dataclass(frozen=True)
@@ -75,18 +76,44 @@ class Support:
         """Whether floors depend on a subject's own counts."""
         return bool(self.of_largest > 0 or self.of_total > 0)
 
+    def rule(self, values: NDArray[Any]) -> Floats:
+        """Return the floors (n, 1) that the pipeline has for subjects with these values (n, E)."""
+        return self._upwards(np.maximum(self._relative(values), self.floor))
+
     def floors(self, values: NDArray[Any]) -> Floats:
         """Return the floor of every subject, (n, 1), from its values (n, E).
 
         Never above the smallest positive value, so that a subject from another pipeline keeps its
         own.
         """
+        return np.minimum(self.rule(values), _smallest(values)[:, None])
+
+    def floors_after(self, moved: NDArray[Any], values: NDArray[Any]) -> Floats:
+        """Return the floors (n, 1) of subjects whose values (n, E) became `moved` (n, E)."""
+        smallest = _smallest(values)[:, None]
+        after = np.maximum(self._relative(moved), np.minimum(self.floor, smallest))
+        keeps_to_it = smallest >= self._relative(values) * (1 - 1e-9)
+        return np.where(keeps_to_it, self._upwards(after), self.floors(values))
+
+    def raised(self, moved: Floats, values: NDArray[Any]) -> Floats:
+        """Return `moved` (n, E) with positive values of at least its own relative floors."""
+        for _ in range(_ROUNDS):
+            floors = self.floors_after(moved, values)
+            low = (moved > 0) & (moved < floors)
+            if not low.any():
+                break
+            moved = np.where(low, floors, moved)
+        return moved
+
+    def _relative(self, values: NDArray[Any]) -> Floats:
         largest, total = values.max(axis=1), values.sum(axis=1)
-        relative = np.maximum(self.of_largest * largest, self.of_total * total)
-        lowest = np.maximum(relative, self.floor)
-        if self.step > 0:
-            lowest = np.ceil(lowest / self.step - 1e-6) * self.step
-        return np.asarray(np.minimum(lowest, _smallest(values))[:, None])
+        return np.maximum(self.of_largest * largest, self.of_total * total)[:, None]
+
+    def _upwards(self, floors: Floats) -> Floats:
+        """Return the next multiples of the step."""
+        if self.step == 0:
+            return floors
+        return np.asarray(np.ceil(floors / self.step - 1e-6) * self.step)
 
     def written(self, values: Floats, floors: Floats) -> Floats:
         """Return continuous values (n, E) as the pipeline would write them.
