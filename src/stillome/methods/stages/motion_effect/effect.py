@@ -107,11 +107,12 @@ def fit_motion_effect(
     state = _fit_each_edge(counts, functions, iterations)
     individual = _individual_differences(counts, functions, state, tuning)
     relax = Relaxation(axis=1)
-    patterns: list[Floats | None] = [None] * functions.shape[1]
+    pooled: list[PooledEffect] | None = None
     for number in iterations.of("pooling"):
-        pooled = _pool(counts, functions, state, design, individual, patterns, tuning, iterations)
-        if number >= _PATTERNS_FREE_FOR:
-            patterns = [effect.pattern for effect in pooled]
+        kept = number > _PATTERNS_FREE_FOR
+        pooled = _pool(
+            counts, functions, state, design, individual, tuning, iterations, pooled, kept
+        )
         step = np.stack([effect.effects for effect in pooled]) - state.slopes
         state = replace(
             state,
@@ -229,9 +230,10 @@ def _pool(
     state: MotionEffect,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    patterns: list[Floats | None],
     tuning: StageTuning,
     iterations: Iterations,
+    before: list[PooledEffect] | None,
+    keep_pattern: bool,
 ) -> list[PooledEffect]:
     """Take one likelihood step from here for every edge, and pool the estimates it leads to."""
     _, gradient, information = _derivatives(counts, functions, state)
@@ -243,12 +245,20 @@ def _pool(
     variances, n = np.diagonal(weak, axis1=1, axis2=2).T, len(counts)
     individual = individual.per_log_rate(per_subject, variances[0], n)
     pooled = []
-    each = zip(state.slopes, steps, variances[1:], patterns, strict=True)
-    for slope, step, variance, pattern in each:
+    last: list[PooledEffect | None] = [*before] if before else [None] * len(steps)
+    for slope, step, variance, one in zip(state.slopes, steps, variances[1:], last, strict=True):
         estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
         own = individual.own_variances(variance, n)
         effect = pool_effects(
-            estimates, own, design, individual, n, tuning, iterations, pattern=pattern
+            estimates,
+            own,
+            design,
+            individual,
+            n,
+            tuning,
+            iterations,
+            before=one,
+            keep_pattern=keep_pattern,
         )
         pooled.append(effect)
     return pooled

@@ -160,6 +160,8 @@ class PooledEffect:
         gives on average: about 1 in a sample where motion does not depend on the brain.
     pattern : array of shape (E,)
         The low-rank part of the effects.
+    model : MixedModel
+        Of the rest.
     """
 
     effects: Floats
@@ -169,6 +171,7 @@ class PooledEffect:
     own_sd: float
     chance: float
     pattern: Floats
+    model: MixedModel
 
 
 def pool_effects(
@@ -181,7 +184,8 @@ def pool_effects(
     iterations: Iterations | None = None,
     *,
     may_vanish: bool = False,
-    pattern: Floats | None = None,
+    before: PooledEffect | None = None,
+    keep_pattern: bool = False,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -199,8 +203,10 @@ def pool_effects(
     iterations : Iterations, optional
     may_vanish : bool, default=False
         Whether variances may be estimated as 0: for effects that need not be there at all.
-    pattern : array of shape (E,), optional
-        The low-rank pattern, where it is known already.
+    before : PooledEffect, optional
+        Of nearly the same estimates: variances are found faster from there.
+    keep_pattern : bool, default=False
+        Whether the low-rank pattern is that of `before`.
     """
     iterations = iterations or Iterations(tuning)
     smallest = _TINY if may_vanish else None
@@ -209,10 +215,12 @@ def pool_effects(
         arguments = variances, design, individual, n_subjects, iterations, smallest
         return _fit(rest, *arguments, start)
 
-    if pattern is not None:
-        model = fitted(estimates - pattern)
+    start = None if before is None else before.model
+    if before is not None and keep_pattern:
+        pattern = before.pattern
+        model = fitted(estimates - pattern, start)
     else:
-        pattern, model = np.zeros_like(estimates), fitted(estimates)
+        pattern, model = np.zeros_like(estimates), fitted(estimates, start)
         for _ in range(_PATTERN_ROUNDS):
             noise, residual = variances + model.own_variance, model.residual + pattern
             pattern = low_rank_pattern(residual, noise, design.n_regions, tuning, iterations)
@@ -283,6 +291,7 @@ def _pooled(
         own_sd=float(own_sd),
         chance=chance,
         pattern=np.zeros_like(effects),
+        model=model,
     )
 
 

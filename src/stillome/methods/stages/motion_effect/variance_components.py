@@ -57,11 +57,11 @@ class _System(NamedTuple):
         prior = np.full(design.shape[1], _FREE)
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
-        weighted = design.T * weights
-        covariance = np.linalg.inv(weighted @ design + np.diag(prior))
-        coefficients = covariance @ (weighted @ self.values)
+        # A product of a table with its own transpose takes half the time of any other.
+        scaled, weighted = design * np.sqrt(weights)[:, None], design * weights[:, None]
+        covariance = np.linalg.inv(scaled.T @ scaled + np.diag(prior))
+        coefficients = covariance @ (weighted.T @ self.values)
         residual = self.values - design @ coefficients
-        spread = ((design @ covariance) * design).sum(axis=1)
         model = MixedModel(coefficients, residual, covariance, tuple(in_groups), float(own))
         score, directions = [], []
         for group, variance in zip(self.groups, in_groups, strict=True):
@@ -70,11 +70,12 @@ class _System(NamedTuple):
             score.append(explained - len(part))
             directions.append(design[:, group] @ part)
         projected = weights * residual
-        score.append(own * (projected @ projected - (weights - weights**2 * spread).sum()))
+        known = float((covariance * (weighted.T @ weighted)).sum())
+        score.append(own * (projected @ projected - weights.sum() + known))
         directions.append(own * projected)
         along = np.column_stack(directions)
         information = along.T @ (weights[:, None] * along)
-        cross = weighted @ along
+        cross = weighted.T @ along
         information -= cross.T @ covariance @ cross
         slope = np.array(score) / 2
         # Second derivatives in a logarithm also contain the first derivative.

@@ -21,6 +21,7 @@ from stillome.methods.stages.motion_effect.effect import drawn_slopes
 from stillome.methods.stages.motion_effect.pooling import (
     EdgeDesign,
     IndividualDifferences,
+    PooledEffect,
     pool_effects,
 )
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
@@ -158,6 +159,7 @@ class _PresenceFit:
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
         self.prior_variance, self.relax = _START_VARIANCE, Relaxation(axis=1)
         self.slopes = np.zeros((n_functions, n_edges))
+        self.pooled: list[PooledEffect] | None = None
         self.uncertainties = np.zeros_like(self.slopes)
         self.errors = np.zeros((n_functions, 0, n_edges))
 
@@ -208,15 +210,27 @@ class _PresenceFit:
         individual = IndividualDifferences.find(apart, width, tuning)
         per_subject = (information[:, 0, 0] + 1e-3) / n
         individual = individual.per_log_rate(per_subject, variances[0], n)
-        pooled = []
-        for slope, step, variance in zip(self.slopes, steps, variances[1:], strict=True):
+        pooled: list[PooledEffect] = []
+        last: list[PooledEffect | None] = [*self.pooled] if self.pooled else [None] * len(steps)
+        for slope, step, variance, before in zip(
+            self.slopes, steps, variances[1:], last, strict=True
+        ):
             bounded = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
             estimates = np.clip(slope + bounded, -LARGEST_SLOPE, LARGEST_SLOPE)
             own = individual.own_variances(variance, n)
             effect = pool_effects(
-                estimates, own, design, individual, n, tuning, iterations, may_vanish=True
+                estimates,
+                own,
+                design,
+                individual,
+                n,
+                tuning,
+                iterations,
+                may_vanish=True,
+                before=before,
             )
             pooled.append(effect)
+        self.pooled = pooled
         change = np.stack([effect.effects for effect in pooled]) - self.slopes
         self.slopes = self.slopes + self.relax(change)
         self.uncertainties = np.stack([effect.uncertainties for effect in pooled])
