@@ -166,3 +166,61 @@ def test_too_little_to_learn_from():
     assert without.sample(2).traits is None
     with pytest.raises(InputError, match="n_subjects=0"):
         without.sample(0)
+
+
+@pytest.mark.parametrize(("n", "n_regions"), [(10, 2), (10, 6), (30, 5), (25, 9)])
+@pytest.mark.parametrize("kind", ["counts", "floor", "weights"])
+def test_everything_is_finite_in_tiny_cohorts(n, n_regions, kind):
+    rng = np.random.default_rng(n + n_regions)
+    motion = rng.lognormal(-1, 0.5, n)
+    rates = np.exp(rng.uniform(0, 5, n_regions * (n_regions - 1) // 2) - 0.8 * motion[:, None])
+    X = rng.poisson(rates)
+    X = {"counts": X, "floor": np.where(X < 3, 0, X), "weights": X * np.pi}[kind]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=StillomeWarning)
+        model = InvFA(5).fit(X, confounds=motion)
+        answers = [
+            model.adjust(X, confounds=motion),
+            model.adjust(X, confounds=motion, n_draws=2),
+            model.adjust(X, confounds=motion, method="decode"),
+            model.sample(10).connectomes,
+        ]
+        if kind != "weights":
+            answers += model.adjust(X, confounds=motion, interval=0.9)[1:]
+    assert all(np.isfinite(answer).all() and (answer >= 0).all() for answer in answers)
+    assert np.isfinite(model.score(X, confounds=motion))
+
+
+def test_few_empty_edges_do_not_empty_all_others_at_the_reference():
+    """A few zeros say nothing of edges with hundreds of fibres, however far the reference is."""
+    totals = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        motion = rng.lognormal(-1, 0.5, 30)
+        X = rng.poisson(np.exp(rng.uniform(0, 5, 10) - 0.8 * motion[:, None]))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=StillomeWarning)
+            adjusted = InvFA(4).fit(X, confounds=motion).adjust(X, confounds=motion)
+        totals.append(np.log(adjusted.sum() / X.sum()))
+    assert min(totals) > -0.2 and 0.1 < np.median(totals) < 0.7
+
+
+def test_fibres_in_hundreds_of_millions_are_not_cut_off():
+    rng = np.random.default_rng(0)
+    base = DATA.X + 1
+    X = rng.poisson(base * 1e6)
+    few, many = (InvFA(6).fit(table, confounds=DATA.motion) for table in (base, X))
+    small = few.adjust(base, confounds=DATA.motion, reference=0.2).sum() / base.sum()
+    large = many.adjust(X, confounds=DATA.motion, reference=0.2).sum() / X.sum()
+    drawn = many.adjust(X, confounds=DATA.motion, reference=0.2, n_draws=1).sum() / X.sum()
+    assert large == pytest.approx(small, rel=0.1) and drawn == pytest.approx(small, rel=0.2)
+
+
+@pytest.mark.parametrize("level", [-50.0, 50.0, 1e6])
+def test_a_reference_far_outside_gives_numbers(fitted, level):
+    with pytest.warns(StillomeWarning, match="outside"):
+        answer = fitted.adjust(DATA.X, confounds=DATA.motion, reference=level, interval=0.9)
+    assert all(np.isfinite(part).all() and (part >= 0).all() for part in answer)
+    with pytest.warns(StillomeWarning, match="outside"):
+        drawn = fitted.adjust(DATA.X, confounds=DATA.motion, reference=level, n_draws=1)
+    assert np.isfinite(drawn).all()

@@ -55,3 +55,10 @@ def test_steps_in_one_direction_are_not_shortened():
     for size in (1.0, 1.1, 1.3, 0.9):
         step = np.full(3, size)
         assert (relax(step) == step).all()
+
+
+def test_an_iteration_that_only_refines_ends_without_a_warning():
+    iterations = Iterations()
+    assert list(iterations.of("refining", at_most=3)) == [1, 2, 3]
+    assert iterations.n_iter == {"refining": 3}
+    assert len(list(iterations.of("long", at_most=10**6))) == iterations.max_iter
