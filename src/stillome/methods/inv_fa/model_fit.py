@@ -124,7 +124,7 @@ class _ModelFit:
             ranks=edge_ranks(edges),
             basis=basis,
             motion=MotionFunctions.given(basis(confounds), covariates),
-            design=EdgeDesign.from_edges(log_means(counts), lengths, n_regions),
+            design=EdgeDesign.from_edges(log_means(counts), lengths, n_regions, counts > 0),
             inference=inference,
             left_out=left_out,
             n_components=n_components,

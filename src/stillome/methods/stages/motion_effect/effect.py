@@ -141,9 +141,16 @@ def drawn_slopes(
 
 
 def log_means(counts: AnyFloats) -> Floats:
-    """Return the log of the mean count of every edge; an edge without fibres counts half a one."""
+    """Return the log of the mean count of every edge.
+
+    An edge without fibres counts as half of the smallest count in one subject. With a fixed number
+    instead, a high floor would set such edges far apart from all others, and effects would be
+    extrapolated to them.
+    """
     means = counts.mean(axis=0, dtype=np.float64)
-    return np.asarray(np.log(np.maximum(means, 0.5 / len(counts))))
+    smallest = float(counts.min(where=counts > 0, initial=np.inf))
+    least = 0.5 * (smallest if np.isfinite(smallest) else 1.0) / len(counts)
+    return np.asarray(np.log(np.maximum(means, least)))
 
 
 def refit_baseline(
@@ -248,7 +255,7 @@ def _pool(
     last: list[PooledEffect | None] = [*before] if before else [None] * len(steps)
     for slope, step, variance, one in zip(state.slopes, steps, variances[1:], last, strict=True):
         estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
-        own = individual.own_variances(variance, n)
+        own = np.maximum(individual.own_variances(variance, n), design.least_variances)
         effect = pool_effects(
             estimates,
             own,

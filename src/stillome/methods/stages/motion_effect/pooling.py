@@ -33,6 +33,8 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
+# An edge that fewer subjects have shows no effect of its own: all there is is shared.
+_SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
 _N_ERRORS = 16  # directions of uncertainty that edges share
 
 
@@ -46,14 +48,25 @@ class EdgeDesign:
     n_regions : int
     mapped : array of shape (E, M)
         From `map_features`.
+    least_variances : array of shape (E,)
+        Of slopes of log rates. An edge that has fibres in m of n subjects shows them at best with
+        the variance 1/m − 1/n, whatever a likelihood says whose zeros are drawn; nothing is known
+        where m is small.
     """
 
     features: Floats
     n_regions: int
     mapped: Floats
+    least_variances: Floats
 
     @classmethod
-    def from_edges(cls, log_means: Floats, lengths: Floats | None, n_regions: int) -> "EdgeDesign":
+    def from_edges(
+        cls,
+        log_means: Floats,
+        lengths: Floats | None,
+        n_regions: int,
+        present: NDArray[np.bool_] | None = None,
+    ) -> "EdgeDesign":
         """Describe edges by their strength and, where known, their length (both squared too).
 
         Parameters
@@ -63,7 +76,18 @@ class EdgeDesign:
         lengths : array of shape (E,) in mm, or None
             0 where unknown.
         n_regions : int
+        present : array of shape (n, E), optional
+            Where subjects have fibres; everywhere without.
         """
+        least_variances = np.zeros(len(log_means))
+        if present is not None:
+            n_present = present.sum(axis=0)
+            usual = n_present >= _SOMETIMES_PRESENT
+            least_variances = 1 / np.maximum(n_present, 1) - 1 / len(present)
+            least_variances = np.where(usual, least_variances, _UNKNOWN)
+            if usual.any():
+                # Nothing is known of weaker edges; the effect of strength is not extrapolated.
+                log_means = np.maximum(log_means, log_means[usual].min())
         columns = [np.ones(len(log_means))]
         known_lengths: Floats | None = None
         if lengths is not None and lengths.any():
@@ -74,7 +98,8 @@ class EdgeDesign:
                 # An edge of unknown length is taken to be of average length.
                 standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
-        return cls(np.column_stack(columns), n_regions, map_features(log_means, n_regions))
+        mapped = map_features(log_means, n_regions)
+        return cls(np.column_stack(columns), n_regions, mapped, least_variances)
 
     def with_individual(self, loadings: Floats) -> Floats:
         """Return the full design (E, Q + V + M + K)."""
