@@ -151,3 +151,12 @@ def test_an_empty_connectome_is_adjusted_like_any_other():
         X[2] = 0
         adjusted = fitted(rule).adjust(X, confounds=DATA.motion[:6])
         assert np.isfinite(adjusted).all() and is_allowed(adjusted, rule, fitted(rule))
+
+
+def test_a_high_threshold_does_not_make_rare_edges_explode():
+    cohort = simulate_scans(160, threshold=0.01, random_state=5)
+    model = InvFA().fit(cohort.X[:120], confounds=cohort.confounds[:120])
+    adjusted = model.adjust(cohort.X[120:], confounds=cohort.confounds[120:])
+    truth = cohort.X_free[120:]
+    assert adjusted.max() < 2 * truth.max()
+    assert abs((adjusted == 0).mean() - (truth == 0).mean()) < 0.03

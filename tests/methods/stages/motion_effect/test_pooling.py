@@ -142,3 +142,12 @@ def test_individual_differences_are_found_with_their_size():
 def test_noise_holds_no_individual_differences():
     residual = np.random.default_rng(5).standard_normal((N, E))
     assert IndividualDifferences.find(residual).loadings.shape[1] <= 1
+
+
+def test_an_edge_that_few_subjects_have_shows_no_effect_of_its_own():
+    planted = Planted(0)
+    present = np.ones((N, E), dtype=bool)
+    present[5:, :20] = False
+    design = EdgeDesign.from_edges(planted.log_means, None, V, present)
+    assert (design.least_variances[:20] > 1).all()
+    assert_allclose(design.least_variances[20:], 0, atol=1e-12)
