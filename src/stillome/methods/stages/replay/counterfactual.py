@@ -20,6 +20,7 @@ from stillome.methods.stages.numeric_limits import PROBABILITY_RANGE
 from stillome.methods.stages.replay.count_law import CountLaw
 
 _COMBINATIONS, _LATTICE = 55, 34  # Fibonacci numbers: the best lattice in two dimensions
+_POSITIONS = 11  # within a step
 
 
 class WeightLaw(NamedTuple):
@@ -146,17 +147,17 @@ def count_interval(
     per_log_rate = 1 / np.sqrt(1 / rates + there.dispersions)
     width = np.sqrt(1 - correlation**2 + (log_ratio_sd * per_log_rate) ** 2)
     moved = np.empty((_COMBINATIONS, *counts.shape))
-    for scores, (position, normal) in zip(moved, _combinations(), strict=True):
-        own = here.scores(counts, np.full(counts.shape, position))
-        scores[:] = correlation * own + width * normal
+    for number, normals in enumerate(_normals()):
+        position = (number + 0.5) / _POSITIONS
+        own = correlation * here.scores(counts, np.full(counts.shape, position))
+        for place, normal in enumerate(normals, start=number * len(normals)):
+            moved[place] = own + width * normal
     tail = (1 - level) / 2
     lower, upper = np.quantile(moved, [tail, 1 - tail], axis=0)
     return there.counts_at(lower), there.counts_at(upper)
 
 
-def _combinations() -> Floats:
-    """Return positions and normal numbers (L, 2), evenly spread over both (a rank-1 lattice)."""
-    steps = np.arange(_COMBINATIONS)
-    positions = (steps + 0.5) / _COMBINATIONS
-    normals = special.ndtri(((steps * _LATTICE) % _COMBINATIONS + 0.5) / _COMBINATIONS)
-    return np.column_stack([positions, normals])
+def _normals() -> Floats:
+    """Return normal numbers (11, 5) for every position, evenly spread (a rank-1 lattice)."""
+    steps = np.arange(_COMBINATIONS) * _LATTICE % _COMBINATIONS
+    return np.asarray(special.ndtri((steps + 0.5) / _COMBINATIONS)).reshape(_POSITIONS, -1)
