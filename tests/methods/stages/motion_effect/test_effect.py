@@ -62,10 +62,13 @@ def test_motion_that_does_nothing_has_no_effect():
     assert np.abs(effect.slopes).max() < 0.1
 
 
-def test_an_edge_never_seen_counts_half_a_fibre():
+def test_an_edge_never_seen_counts_half_of_the_smallest_count():
     counts = np.zeros((50, 3))
     counts[:, 1] = 4
-    assert_allclose(np.exp(log_means(counts)), [0.01, 4, 0.01])
+    assert_allclose(np.exp(log_means(counts)), [0.04, 4, 0.04])
+    counts[0, 1] = 1
+    assert_allclose(np.exp(log_means(counts)), [0.01, 3.94, 0.01])
+    assert_allclose(np.exp(log_means(np.zeros((50, 1)))), [0.01])
 
 
 def test_baselines_follow_the_slopes():

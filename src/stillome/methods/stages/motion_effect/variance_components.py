@@ -114,7 +114,8 @@ def fit_mixed_model(
     penalised = np.array([floor is None for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
     first = np.full(len(floors), 0.05 * np.var(values) + _TINY)
-    if start is not None:
+    # Groups can come and go, such as factors of individual differences.
+    if start is not None and len(start.group_variances) + 1 == len(floors):
         first = np.array([*start.group_variances, start.own_variance])
     log_variances = np.maximum(np.log(np.maximum(first, _TINY)), lowest)
     for _ in iterations.of("variance components"):
