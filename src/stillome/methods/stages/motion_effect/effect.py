@@ -23,7 +23,7 @@ from stillome.methods.stages.motion_effect.pooling import (
     EdgeDesign,
     IndividualDifferences,
     PooledEffect,
-    pool_effects,
+    pool_each,
 )
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP, LOG_RATE_RANGE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -251,21 +251,15 @@ def _pool(
     per_subject = (information[:, 0, 0] + 1e-9) / len(counts)
     variances, n = np.diagonal(weak, axis1=1, axis2=2).T, len(counts)
     individual = individual.per_log_rate(per_subject, variances[0], n)
-    pooled = []
-    last: list[PooledEffect | None] = [*before] if before else [None] * len(steps)
-    for slope, step, variance, one in zip(state.slopes, steps, variances[1:], last, strict=True):
-        estimates = np.clip(slope + step, -LARGEST_SLOPE, LARGEST_SLOPE)
-        own = np.maximum(individual.own_variances(variance, n), design.least_variances)
-        effect = pool_effects(
-            estimates,
-            own,
-            design,
-            individual,
-            n,
-            tuning,
-            iterations,
-            before=one,
-            keep_pattern=keep_pattern,
-        )
-        pooled.append(effect)
-    return pooled
+    own = [individual.own_variances(variance, n) for variance in variances[1:]]
+    return pool_each(
+        np.clip(state.slopes + steps, -LARGEST_SLOPE, LARGEST_SLOPE),
+        np.maximum(own, design.least_variances),
+        design,
+        individual,
+        n,
+        tuning,
+        iterations,
+        before=before,
+        keep_pattern=keep_pattern,
+    )

@@ -33,7 +33,7 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
-# An edge that fewer subjects have shows no effect of its own: all there is is shared.
+# An edge that fewer subjects have shows no effect of its own: everything is shared.
 _SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
 _N_ERRORS = 16  # directions of uncertainty that edges share
 
@@ -254,6 +254,38 @@ def pool_effects(
             model = fitted(estimates - pattern, model)
     pooled = _pooled(model, variances, design, individual, n_subjects)
     return replace(pooled, effects=pooled.effects + pattern, pattern=pattern)
+
+
+def pool_each(
+    estimates: Floats,
+    variances: Floats,
+    design: EdgeDesign,
+    individual: IndividualDifferences,
+    n_subjects: int,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+    *,
+    before: list[PooledEffect] | None = None,
+    may_vanish: bool = False,
+    keep_pattern: bool = False,
+) -> list[PooledEffect]:
+    """Pool the effects of each function of motion, (P, E), by itself; see `pool_effects`."""
+    last: list[PooledEffect | None] = [*before] if before else [None] * len(estimates)
+    return [
+        pool_effects(
+            slopes,
+            own,
+            design,
+            individual,
+            n_subjects,
+            tuning,
+            iterations,
+            may_vanish=may_vanish,
+            before=earlier,
+            keep_pattern=keep_pattern,
+        )
+        for slopes, own, earlier in zip(estimates, variances, last, strict=True)
+    ]
 
 
 def _fit(

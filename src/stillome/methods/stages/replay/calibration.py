@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import Floats
+from stillome.methods.stages.replay.rate_groups import between_groups, group_by_rate
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _GRID = np.linspace(-2.5, 2.5, 41)  # at its ends, 37 of 6,000 scores lie beyond
@@ -50,32 +51,28 @@ class Calibration:
         scores, log_rates : arrays of shape (N,)
         tuning : StageTuning
         """
-        n_groups = len(scores) // tuning.group_size
-        if n_groups == 0:
+        groups = group_by_rate(log_rates, tuning.group_size)
+        if not groups.members:
             return cls.none()
-        groups = np.array_split(np.argsort(log_rates, kind="stable"), n_groups)
-        middles = np.array([float(np.median(log_rates[group])) for group in groups])
         levels = special.ndtr(_GRID)
-        quantiles = np.stack([np.quantile(scores[group], levels) for group in groups])
+        quantiles = np.stack([np.quantile(scores[group], levels) for group in groups.members])
         # Increasing, so that there is an inverse.
         steps = np.maximum(np.diff(quantiles, axis=1), _LEAST_SLOPE * (_GRID[1] - _GRID[0]))
         first = quantiles[:, :1]
         excess = np.hstack([first, first + np.cumsum(steps, axis=1)]) - _GRID
-        # Groups of the same rate are redundant.
-        kept = np.r_[True, np.diff(middles) > 1e-6]
-        return cls(middles[kept], excess[kept])
+        return cls(groups.log_rates, excess)
 
     def expected_scores(self, true: Floats, log_rates: Floats) -> Floats:
         """Map standard normal scores to scores in the distribution expected at these rates."""
         if self._is_none:
             return true
-        return np.asarray(true + self._at(true, *self._between(log_rates)))
+        return np.asarray(true + self._at(true, *between_groups(self.log_rates, log_rates)))
 
     def true_scores(self, scores: Floats, log_rates: Floats) -> Floats:
         """Map scores in the expected distribution to standard normal ones; the exact inverse."""
         if self._is_none:
             return scores
-        place = self._between(log_rates)
+        place = between_groups(self.log_rates, log_rates)
         # The function is piecewise linear: find the piece, then solve within it.
         low = np.zeros(np.shape(scores), np.intp)
         high = np.full(np.shape(scores), len(_GRID) - 1)
@@ -92,14 +89,6 @@ class Calibration:
     @property
     def _is_none(self) -> bool:
         return len(self.log_rates) == 1 and not self.excess.any()
-
-    def _between(self, log_rates: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return the index of the rate below, and the relative distance to the next one."""
-        if len(self.log_rates) == 1:
-            return np.zeros(log_rates.shape, np.intp), np.zeros(log_rates.shape)
-        place = np.interp(log_rates, self.log_rates, np.arange(len(self.log_rates)))
-        below = np.minimum(place.astype(np.intp), len(self.log_rates) - 2)
-        return below, place - below
 
     def _at(self, scores: Floats, below: NDArray[np.intp], part: Floats) -> Floats:
         """Interpolate the excess at true scores; constant beyond the ends of the grid."""

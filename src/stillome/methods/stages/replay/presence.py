@@ -22,7 +22,7 @@ from stillome.methods.stages.motion_effect.pooling import (
     EdgeDesign,
     IndividualDifferences,
     PooledEffect,
-    pool_effects,
+    pool_each,
 )
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -210,26 +210,18 @@ class _PresenceFit:
         individual = IndividualDifferences.find(apart, width, tuning)
         per_subject = (information[:, 0, 0] + 1e-3) / n
         individual = individual.per_log_rate(per_subject, variances[0], n)
-        pooled: list[PooledEffect] = []
-        last: list[PooledEffect | None] = [*self.pooled] if self.pooled else [None] * len(steps)
-        for slope, step, variance, before in zip(
-            self.slopes, steps, variances[1:], last, strict=True
-        ):
-            bounded = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-            estimates = np.clip(slope + bounded, -LARGEST_SLOPE, LARGEST_SLOPE)
-            own = individual.own_variances(variance, n)
-            effect = pool_effects(
-                estimates,
-                own,
-                design,
-                individual,
-                n,
-                tuning,
-                iterations,
-                may_vanish=True,
-                before=before,
-            )
-            pooled.append(effect)
+        bounded = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
+        pooled = pool_each(
+            np.clip(self.slopes + bounded, -LARGEST_SLOPE, LARGEST_SLOPE),
+            np.stack([individual.own_variances(variance, n) for variance in variances[1:]]),
+            design,
+            individual,
+            n,
+            tuning,
+            iterations,
+            before=self.pooled,
+            may_vanish=True,
+        )
         self.pooled = pooled
         change = np.stack([effect.effects for effect in pooled]) - self.slopes
         self.slopes = self.slopes + self.relax(change)

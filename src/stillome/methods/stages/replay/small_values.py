@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from stillome.arrays import Floats
+from stillome.methods.stages.replay.rate_groups import between_groups, group_by_rate
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 N_VALUES = 8
@@ -57,14 +58,12 @@ class SmallValues:
         floors, log_rates, sizes : arrays of shape (N,)
         tuning : StageTuning
         """
-        n_groups = len(offsets) // tuning.group_size
-        if n_groups == 0:
+        groups = group_by_rate(log_rates, tuning.group_size)
+        if not groups.members:
             return cls.none()
         masses = _masses(floors, np.exp(log_rates), sizes)
-        groups = np.array_split(np.argsort(log_rates, kind="stable"), n_groups)
-        middles = np.array([float(np.median(log_rates[group])) for group in groups])
         rows = []
-        for group in groups:
+        for group in groups.members:
             observed = np.bincount(offsets[group].astype(np.intp), minlength=N_VALUES) + 0.5
             factors = np.ones(N_VALUES)
             for _ in range(_ROUNDS):
@@ -72,8 +71,7 @@ class SmallValues:
                 expected = (weighted / weighted.sum(axis=1, keepdims=True)).sum(axis=0) + 0.5
                 factors = factors * observed / expected
             rows.append(np.clip(np.log(factors), -_LARGEST_LOG_FACTOR, _LARGEST_LOG_FACTOR))
-        kept = np.r_[True, np.diff(middles) > 1e-6]
-        return cls(middles[kept], np.stack(rows)[kept])
+        return cls(groups.log_rates, np.stack(rows))
 
     def cumulative(self, floors: Floats, log_rates: Floats, sizes: Floats) -> Floats:
         """Return the cumulative shares (N, 9) of the small values, from 0 to 1."""
@@ -85,11 +83,9 @@ class SmallValues:
     def _at(self, log_rates: Floats) -> Floats:
         if len(self.log_rates) == 1:
             return np.broadcast_to(self.log_factors, (len(log_rates), N_VALUES))
-        place = np.interp(log_rates, self.log_rates, np.arange(len(self.log_rates)))
-        below = np.minimum(place.astype(np.intp), len(self.log_rates) - 2)
-        part = (place - below)[:, None]
+        below, part = between_groups(self.log_rates, log_rates)
         low, high = self.log_factors[below], self.log_factors[below + 1]
-        return np.asarray(low + part * (high - low))
+        return np.asarray(low + part[:, None] * (high - low))
 
 
 def _masses(floors: Floats, means: Floats, sizes: Floats) -> Floats:
