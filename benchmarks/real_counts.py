@@ -52,7 +52,7 @@ def read_options() -> argparse.Namespace:
     verbs = parser.add_subparsers(dest="part", required=True)
     for name, part in PARTS.items():
         summary = str(part.measure.__doc__).splitlines()[0]
-        verb = verbs.add_parser(name, help=summary, description=summary)
+        verb = verbs.add_parser(name, help=summary.replace("%", "%%"), description=summary)
         verb.add_argument("--cohorts", nargs="+", default=part.cohorts, choices=part.cohorts)
         verb.add_argument("--seeds", type=int, default=3)
         verb.add_argument("--first-seed", type=int, default=0)

@@ -23,11 +23,8 @@ from stillome.methods.stages.replay.counterfactual import (
 )
 from stillome.methods.stages.replay.coupling import quantile_correlation
 
-_OF_Z, _OF_COUPLING, _OF_STRENGTH = (
-    1,
-    2,
-    3,
-)  # streams of random numbers beside the positions within steps
+# Streams of random numbers, beside that of the positions within steps.
+_OF_Z, _OF_COUPLING, _OF_STRENGTH = 1, 2, 3
 
 
 class AdjustedConnectomes(NamedTuple):
@@ -67,14 +64,20 @@ class Adjusting:
     level: Floats
     seed: int
 
-    def most_direct(self) -> NDArray[Any]:
+    def estimate(self) -> NDArray[Any]:
         """Return edges (n, E) at the estimated effects, each count at its own quantile."""
         return self._by_kind(Adjusting._estimated)
 
     def _estimated(self) -> NDArray[Any]:
         positions = positions_in_step(self.edges, [self.seed, 0], self.model.edge_ranks)
         if not self._counted.all():
-            return self._unless_there(self._replayed_weights(self.model, self.latent, positions))
+            # The posterior sd grows with motion. At least its average is used for everybody, so
+            # that the width of what is added does not reveal motion.
+            typical = self.model.typical_log_ratio_sd(self.level)
+            sd = np.maximum(self._log_ratio_sd, typical)
+            return self._unless_there(
+                self._replayed_weights(self.model, self.latent, positions, sd)
+            )
         rates = self._rates(self.model, self.latent)
         return self._unless_there(self._replayed(self.model, rates, positions))
 
@@ -91,7 +94,10 @@ class Adjusting:
             [*seed, _OF_Z], self.latent.shape[1]
         )
         if not self._counted.all():
-            return self._unless_there(self._replayed_weights(model, latent, positions))
+            # Effects are drawn already; what is added makes all draws as wide as on average.
+            typical = self.model.typical_log_ratio_sd(self.level)
+            sd = np.sqrt(np.maximum(typical**2 - self._log_ratio_sd**2, 0))
+            return self._unless_there(self._replayed_weights(model, latent, positions, sd))
         here, there = self._rates(model, latent)
         strength = model.effect_spread * self._normal([*seed, _OF_STRENGTH], 1)
         stronger = there.log_rates + strength * (there.log_rates - here.log_rates)
@@ -105,15 +111,12 @@ class Adjusting:
         check_share(interval, "interval")
         if not self._counted.all():
             raise InputError("interval: bounds are there for fibre counts only; leave it out.")
-        rates, floors = (
-            self._rates(self.model, self.latent),
-            self.model.support.floors(self._counts),
-        )
-        here = self.model.count_law(rates[0], self.motion, floors)
-        there = self.model.count_law(rates[1], self._there, floors)
-        log_ratio_sd = self.model.log_ratio_sd(self.latent, self.motion, self.level)
+        floors = self.model.support.floors(self._counts)
+        rates_here, rates_there = self._rates(self.model, self.latent)
+        here = self.model.count_law(rates_here, self.motion, floors)
+        there = self.model.count_law(rates_there, self._there, floors)
         correlation = quantile_correlation(here, there, coupling)
-        found = count_interval(self._counts, here, there, log_ratio_sd, correlation, interval)
+        found = count_interval(self._counts, here, there, self._log_ratio_sd, correlation, interval)
         lower, upper = (self._unless_there(bound / float(self.model.unit)) for bound in found)
         return lower, upper
 
@@ -145,6 +148,11 @@ class Adjusting:
         return here, model.law(latent, self._there, self.motion)
 
     @property
+    def _log_ratio_sd(self) -> Floats:
+        """The posterior sd of the motion effect of each subject and edge, (n, E)."""
+        return self.model.log_ratio_sd(self.latent, self.motion, self.level)
+
+    @property
     def _there(self) -> Floats:
         return np.broadcast_to(self.level, self.motion.shape)
 
@@ -170,14 +178,10 @@ class Adjusting:
         return self._in_users_unit(moved)
 
     def _replayed_weights(
-        self, model: InvariantModel, latent: Floats, positions: Floats
+        self, model: InvariantModel, latent: Floats, positions: Floats, effect_sd: Floats
     ) -> NDArray[Any]:
         here, there = self._rates(model, latent)
         zeros = model.zero_shares(self.motion, self.level)
-        # The posterior sd grows with motion. At least its average is used for everybody, so that
-        # the width of the draws does not reveal motion.
-        typical = model.typical_log_ratio_sd(self.level)
-        effect_sd = np.maximum(model.log_ratio_sd(latent, self.motion, self.level), typical)
         weights = self.edges * float(model.unit)
         moved = replay_weights(weights, here, there, zeros, effect_sd, positions)
         support = model.support

@@ -271,7 +271,7 @@ class InvFA(Storable):
         seed = check_seed(self.random_state if random_state is None else random_state)
         task = Adjusting(self.model_, edges, latent, motion, level, seed)
         if n_draws is None:
-            answer = shaped_like(task.most_direct(), connectomes)
+            answer = shaped_like(task.estimate(), connectomes)
         else:
             n_draws = check_count(n_draws, "n_draws", minimum=1)
             draws = [shaped_like(task.draw(i, coupling), connectomes) for i in range(n_draws)]

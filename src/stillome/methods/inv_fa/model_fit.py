@@ -38,7 +38,9 @@ from stillome.methods.stages.replay.support import Support, is_counted, lattice_
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
 
 _LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
-_ROUNDS = 3  # of which the first has zeros for zeros; more change fidelity by less than 0.002
+# The first round has zeros for zeros. Each further one lowers leakage through small counts, and
+# costs fidelity: benchmarks/README.md has both.
+_ROUNDS = 3
 _LEAST_DEVIATION = 0.1  # of probits; below it, and without a floor, one round is enough
 
 

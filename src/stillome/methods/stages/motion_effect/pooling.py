@@ -67,7 +67,10 @@ class EdgeDesign:
         n_regions: int,
         present: NDArray[np.bool_] | None = None,
     ) -> "EdgeDesign":
-        """Describe edges by their strength and, where known, their length (both squared too).
+        """Describe edges by their strength and, where known, presence and length (squared too).
+
+        Motion can fill an edge with false fibres, or empty it; both depend on how many subjects
+        have the edge.
 
         Parameters
         ----------
@@ -89,10 +92,11 @@ class EdgeDesign:
                 # Nothing is known of weaker edges; the effect of strength is not extrapolated.
                 log_means = np.maximum(log_means, log_means[usual].min())
         columns = [np.ones(len(log_means))]
+        shares = None if present is None else _log_odds(present)
         known_lengths: Floats | None = None
         if lengths is not None and lengths.any():
             known_lengths = np.where(lengths > 0, lengths, np.nan)
-        for values in (log_means, known_lengths):
+        for values in (log_means, shares, known_lengths):
             if values is not None and np.nanstd(values) > 0:
                 standard = (values - np.nanmean(values)) / np.nanstd(values)
                 # An edge of unknown length is taken to be of average length.
@@ -164,6 +168,12 @@ class IndividualDifferences(NamedTuple):
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
+
+
+def _log_odds(present: NDArray[np.bool_]) -> Floats:
+    """Return the log odds of fibres in an edge (E,), also where all or no subjects have them."""
+    n_present = present.sum(axis=0)
+    return np.asarray(np.log((n_present + 0.5) / (len(present) - n_present + 0.5)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 N_VALUES = 8
 _LEAST_MASS = 1e-290
 _LARGEST_LOG_FACTOR = 3.0
-_ROUNDS = 8  # of proportional fitting, which converges by a factor of ten in each
+_ROUNDS = 8  # of proportional fitting
 
 
 @dataclass(frozen=True)
