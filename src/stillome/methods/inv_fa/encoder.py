@@ -22,9 +22,9 @@ from stillome.methods.inv_fa.spreads import (
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )

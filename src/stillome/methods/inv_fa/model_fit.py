@@ -20,6 +20,7 @@ from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread, weight_unit
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import (
     MotionEffect,
     fit_motion_effect,
@@ -27,7 +28,6 @@ from stillome.methods.stages.motion_effect.effect import (
     refit_baseline,
 )
 from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
-from stillome.methods.stages.motion_effect.pooling import EdgeDesign
 from stillome.methods.stages.replay.calibration import Calibration, some_counts
 from stillome.methods.stages.replay.count_law import CountLaw
 from stillome.methods.stages.replay.counterfactual import positions_in_step

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices, edges_to_matrices, matrices_to_edges
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )

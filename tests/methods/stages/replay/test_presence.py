@@ -9,7 +9,7 @@ from scipy import special
 
 from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
-from stillome.methods.stages.motion_effect.pooling import EdgeDesign
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.replay.count_law import probability_below
 from stillome.methods.stages.replay.presence import Presence, fit_presence
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stillome.methods.stages.motion_effect.pooling import EdgeDesign
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.replay.zeros import fit_zero_model
 
 V, N = 14, 300

@@ -19,8 +19,8 @@ from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion_slopes,
     scaled_dispersion,
 )
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     PooledEffect,
     pool_each,

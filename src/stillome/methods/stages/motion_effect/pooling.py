@@ -2,7 +2,7 @@
 
 The estimated effect of one edge is modelled as the sum of
 
-- a shared part: intercept, strength and length of the edge, an effect of each of its two regions,
+- a shared part: intercept, strength, presence and length of the edge, an effect of each region,
   a smooth function of where they are (`region_map`), and a low-rank pattern over pairs of regions;
 - a deviation of the edge itself;
 - sampling noise;
@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
-from stillome.methods.stages.motion_effect.region_map import map_features
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -33,85 +32,7 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
-# An edge that fewer subjects have shows no effect of its own: everything is shared.
-_SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
 _N_ERRORS = 16  # directions of uncertainty that edges share
-
-
-@dataclass(frozen=True)
-class EdgeDesign:
-    """What edges can share: features with free weights, the map, and their two regions.
-
-    Attributes
-    ----------
-    features : array of shape (E, Q)
-    n_regions : int
-    mapped : array of shape (E, M)
-        From `map_features`.
-    least_variances : array of shape (E,)
-        Of slopes of log rates. An edge that has fibres in m of n subjects shows them at best with
-        the variance 1/m − 1/n, whatever a likelihood says whose zeros are drawn; nothing is known
-        where m is small.
-    """
-
-    features: Floats
-    n_regions: int
-    mapped: Floats
-    least_variances: Floats
-
-    @classmethod
-    def from_edges(
-        cls,
-        log_means: Floats,
-        lengths: Floats | None,
-        n_regions: int,
-        present: NDArray[np.bool_] | None = None,
-    ) -> "EdgeDesign":
-        """Describe edges by their strength and, where known, presence and length (squared too).
-
-        Motion can fill an edge with false fibres, or empty it; both depend on how many subjects
-        have the edge.
-
-        Parameters
-        ----------
-        log_means : array of shape (E,)
-            Mean fibre count of each edge, log scale.
-        lengths : array of shape (E,) in mm, or None
-            0 where unknown.
-        n_regions : int
-        present : array of shape (n, E), optional
-            Where subjects have fibres; everywhere without.
-        """
-        least_variances = np.zeros(len(log_means))
-        if present is not None:
-            n_present = present.sum(axis=0)
-            usual = n_present >= _SOMETIMES_PRESENT
-            least_variances = 1 / np.maximum(n_present, 1) - 1 / len(present)
-            least_variances = np.where(usual, least_variances, _UNKNOWN)
-            if usual.any():
-                # Nothing is known of weaker edges; the effect of strength is not extrapolated.
-                log_means = np.maximum(log_means, log_means[usual].min())
-        columns = [np.ones(len(log_means))]
-        shares = None if present is None else _log_odds(present)
-        known_lengths: Floats | None = None
-        if lengths is not None and lengths.any():
-            known_lengths = np.where(lengths > 0, lengths, np.nan)
-        for values in (log_means, shares, known_lengths):
-            if values is not None and np.nanstd(values) > 0:
-                standard = (values - np.nanmean(values)) / np.nanstd(values)
-                # An edge of unknown length is taken to be of average length.
-                standard = np.nan_to_num(standard)
-                columns += [standard, standard**2]
-        mapped = map_features(log_means, n_regions)
-        return cls(np.column_stack(columns), n_regions, mapped, least_variances)
-
-    def with_individual(self, loadings: Floats) -> Floats:
-        """Return the full design (E, Q + V + M + K)."""
-        rows, columns = edge_indices(self.n_regions)
-        regions = np.zeros((len(rows), self.n_regions))
-        regions[np.arange(len(rows)), rows] = 1
-        regions[np.arange(len(rows)), columns] = 1
-        return np.hstack([self.features, regions, self.mapped, loadings])
 
 
 class IndividualDifferences(NamedTuple):
@@ -168,12 +89,6 @@ class IndividualDifferences(NamedTuple):
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
-
-
-def _log_odds(present: NDArray[np.bool_]) -> Floats:
-    """Return the log odds of fibres in an edge (E,), also where all or no subjects have them."""
-    n_present = present.sum(axis=0)
-    return np.asarray(np.log((n_present + 0.5) / (len(present) - n_present + 0.5)))
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from scipy import special
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     PooledEffect,
     pool_each,

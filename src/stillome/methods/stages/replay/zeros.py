@@ -9,8 +9,8 @@ from scipy import stats
 
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.pooling import (
-    EdgeDesign,
     IndividualDifferences,
     pool_effects,
 )

@@ -1,0 +1,95 @@
+"""What edges can share of a motion effect: strength, presence, length, regions and their places."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.motion_effect.region_map import map_features
+
+# An edge that fewer subjects have shows no effect of its own: everything is shared.
+_SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
+
+
+@dataclass(frozen=True)
+class EdgeDesign:
+    """What edges can share: features with free weights, the map, and their two regions.
+
+    Attributes
+    ----------
+    features : array of shape (E, Q)
+    n_regions : int
+    mapped : array of shape (E, M)
+        From `map_features`.
+    least_variances : array of shape (E,)
+        Of slopes of log rates. An edge that has fibres in m of n subjects shows them at best with
+        the variance 1/m − 1/n, whatever a likelihood says whose zeros are drawn; nothing is known
+        where m is small.
+    """
+
+    features: Floats
+    n_regions: int
+    mapped: Floats
+    least_variances: Floats
+
+    @classmethod
+    def from_edges(
+        cls,
+        log_means: Floats,
+        lengths: Floats | None,
+        n_regions: int,
+        present: NDArray[np.bool_] | None = None,
+    ) -> "EdgeDesign":
+        """Describe edges by their strength and, where known, presence and length (squared too).
+
+        Motion can fill an edge with false fibres, or empty it; both depend on how many subjects
+        have the edge.
+
+        Parameters
+        ----------
+        log_means : array of shape (E,)
+            Mean fibre count of each edge, log scale.
+        lengths : array of shape (E,) in mm, or None
+            0 where unknown.
+        n_regions : int
+        present : array of shape (n, E), optional
+            Where subjects have fibres; everywhere without.
+        """
+        least_variances = np.zeros(len(log_means))
+        if present is not None:
+            n_present = present.sum(axis=0)
+            usual = n_present >= _SOMETIMES_PRESENT
+            least_variances = 1 / np.maximum(n_present, 1) - 1 / len(present)
+            least_variances = np.where(usual, least_variances, _UNKNOWN)
+            if usual.any():
+                # Nothing is known of weaker edges; the effect of strength is not extrapolated.
+                log_means = np.maximum(log_means, log_means[usual].min())
+        columns = [np.ones(len(log_means))]
+        shares = None if present is None else _log_odds(present)
+        known_lengths: Floats | None = None
+        if lengths is not None and lengths.any():
+            known_lengths = np.where(lengths > 0, lengths, np.nan)
+        for values in (log_means, shares, known_lengths):
+            if values is not None and np.nanstd(values) > 0:
+                standard = (values - np.nanmean(values)) / np.nanstd(values)
+                # An edge of unknown length is taken to be of average length.
+                standard = np.nan_to_num(standard)
+                columns += [standard, standard**2]
+        mapped = map_features(log_means, n_regions)
+        return cls(np.column_stack(columns), n_regions, mapped, least_variances)
+
+    def with_individual(self, loadings: Floats) -> Floats:
+        """Return the full design (E, Q + V + M + K)."""
+        rows, columns = edge_indices(self.n_regions)
+        regions = np.zeros((len(rows), self.n_regions))
+        regions[np.arange(len(rows)), rows] = 1
+        regions[np.arange(len(rows)), columns] = 1
+        return np.hstack([self.features, regions, self.mapped, loadings])
+
+
+def _log_odds(present: NDArray[np.bool_]) -> Floats:
+    """Return the log odds of fibres in an edge (E,), also where all or no subjects have them."""
+    n_present = present.sum(axis=0)
+    return np.asarray(np.log((n_present + 0.5) / (len(present) - n_present + 0.5)))
