@@ -146,8 +146,7 @@ PLANS = (
         seen.qcsc,
         "Correlation of every edge with motion (QC–SC), before and after",
         "Scatter plots of the correlation of every edge with motion.",
-        "Points at zero have no association with motion. Edges are ordered by their length, where "
-        "lengths are known, and by their consistency over subjects.",
+        "Edges at zero have no association with motion.",
     ),
     Plan(
         "components",

@@ -35,7 +35,9 @@ _TITLES = {
     "provenance": "Provenance",
 }
 # How a state is named; "unknown" is that of a certificate whose probes have too little power.
-_STATE_WORDS: dict[str, str] = {"unknown": "cannot be told", **STATE_WORDS}
+_STATE_WORDS = {"unknown": "cannot be told"} | {
+    str(state): word for state, word in STATE_WORDS.items()
+}
 _UNITS = {"mm": "mm", "rad": "rad", "deg": "°"}
 
 

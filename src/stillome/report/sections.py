@@ -69,12 +69,11 @@ def _leakage_facts(folder: RunFolder, use: str) -> list[dict[str, str]]:
     )
     if raw is None or ours is None:
         return []
-    after = read_r2(ours.found.worst_r2)
-    after += f", z {read_r2(latent.found.worst_r2)}" if latent is not None else ""
     where = "unseen subjects" if use == "unseen" else "subjects of the fit"
     name = f"{folder.removed} in {where}".replace("m", "M", 1)
-    note = "largest R² of a probe: raw → adjusted" + (", latents" if latent is not None else "")
-    return [_fact(name, f"{read_r2(raw.found.worst_r2)} → {after}", note)]
+    change = f"{read_r2(raw.found.worst_r2)} → {read_r2(ours.found.worst_r2)}"
+    in_z = f"; latents z {read_r2(latent.found.worst_r2)}" if latent is not None else ""
+    return [_fact(name, change, f"largest R² of a probe, raw → adjusted{in_z}")]
 
 
 def _fact(name: str, value: str, note: str) -> dict[str, str]:

@@ -117,13 +117,15 @@ def qcsc(folder: RunFolder, figure: Figure) -> str:
     """Say how strongly edges correlate with motion, and on what that depends."""
     before, after = folder.motion_effects.qcsc, folder.effects_left.qcsc
     consistency = raw_consistency(folder)
+    by_length = not np.isnan(before.length_dependence)
+    ordered = "length (above) and by their consistency" if by_length else "consistency"
     parts = [
-        f"The median |r| is {number(before.median_absolute)} as scanned and "
-        f"{number(after.median_absolute)} after adjusting; "
-        f"{percent(before.share_significant)} and {percent(after.share_significant)} of edges are "
-        "significant"
+        f"Edges are ordered by their {ordered} over subjects. The median |r| is "
+        f"{number(before.median_absolute)} as scanned and "
+        f"{number(after.median_absolute)} after adjusting; {percent(before.share_significant)} and "
+        f"{percent(after.share_significant)} of edges are significant"
     ]
-    if not np.isnan(before.length_dependence):
+    if by_length:
         parts.append(_dependence("length", before.length_dependence, after.length_dependence))
     by_consistency = [consistency_dependence(one, consistency) for one in (before, after)]
     if np.isfinite(by_consistency).all():

@@ -4,10 +4,11 @@ const links = new Map(
 );
 const navigation = document.querySelector(".side nav");
 const inView = new Set();
+links.values().next().value.setAttribute("aria-current", "true");
 
 function follow(link) {
   // Not scrollIntoView, which would also move the page.
-  const over = link.offsetLeft - navigation.offsetLeft + link.offsetWidth / 2 - navigation.clientWidth / 2;
+  const over = link.offsetLeft + link.offsetWidth / 2 - navigation.clientWidth / 2;
   navigation.scrollTo({ left: over, behavior: "auto" });
 }
 
