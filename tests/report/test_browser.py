@@ -389,6 +389,23 @@ def test_paper_shows_everything_that_is_folded_and_every_row(page, folder):
     page.find_element(By.ID, "theme").click()
 
 
+def test_paper_cuts_nothing_off(page):
+    # A4 less its margins, at 96 pixels per inch; the table of subjects is on wide pages.
+    for width, wide in ((688, False), (1016, True)):
+        resize(page, width)
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        page.execute_script("dispatchEvent(new Event('beforeprint'))")
+        parts = page.execute_script(
+            """return [...document.querySelectorAll("table, figure svg, figure img, pre, .card")]
+              .filter((part) => Boolean(part.closest("#subjects")) === arguments[0])
+              .map((part) => part.getBoundingClientRect().right);""",
+            wide,
+        )
+        page.execute_script("dispatchEvent(new Event('afterprint'))")
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert parts and max(parts) <= width + 1
+
+
 def test_the_navigation_follows_on_a_narrow_screen(page):
     resize(page, 390)
     for name in ("provenance", "kept", "verdict"):
