@@ -18,7 +18,13 @@ def report_step(folder: RunFolder, workers: Workers) -> None:
     from stillome.report import write_report
 
     with one_thread_each(workers.n_jobs):
-        write_report(folder.path, overwrite=True, n_jobs=workers.n_jobs, progress=workers.progress)
+        write_report(
+            folder.path,
+            with_subjects=folder.settings.with_subjects,
+            overwrite=True,
+            n_jobs=workers.n_jobs,
+            progress=workers.progress,
+        )
 
 
 def steps_of(settings: RunSettings, *, report: bool = True) -> tuple[Step, ...]:

@@ -81,7 +81,7 @@ def test_the_cut_offs_and_totals_are_those_of_the_record():
     cutoffs = [line.get_xdata()[0] for line in drawn["B"].lines]
     assert cutoffs == [effects.groups.low_cutoff, effects.groups.high_cutoff]
     means = drawn["C"].lines[0].get_ydata().astype(float)
-    np.testing.assert_allclose(means * 1000, effects.totals["fibres_mean"])
+    np.testing.assert_allclose(means, effects.totals["fibres_mean"])
 
 
 def test_a_cohort_that_does_not_change_can_be_drawn():

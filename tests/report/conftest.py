@@ -42,7 +42,7 @@ def run_folder(tmp_path_factory):
         return place / "run"
     run = run_small(place, simulate_cohort(70, "thinning", n_traits=1, random_state=0))
     make_eventful(run)
-    write_report(run)
+    write_report(run, with_subjects=True)
     done.touch()
     return run
 

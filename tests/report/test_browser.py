@@ -5,10 +5,11 @@ import json
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from report.run_folders import HOSTILE_ID
 from report.variants import bare, with_many_regions, with_many_subjects, with_regions
+from stillome.evaluate.verdict import Check, Verdict
 from stillome.report.page import render
 
 
@@ -153,10 +154,10 @@ def test_the_keyboard_reaches_and_works_everything(page):
 
 
 def test_the_table_sorts_both_ways(page):
-    header = page.find_elements(By.CSS_SELECTOR, ".subjects th")[1]
+    header = page.find_elements(By.CSS_SELECTOR, ".subjects th:not(.plain)")[1]
     for direction in ("descending", "ascending"):
         header.find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
-        values = [float(value) for value in column(page, 1)]
+        values = [float(value) for value in column(page, 3)]
         assert values == sorted(values, reverse=direction == "descending")
         assert header.get_attribute("aria-sort") == direction
 
@@ -258,9 +259,16 @@ def test_other_cohorts_work_too(browser, folder, variant, tmp_path):
 
 def test_thousands_of_subjects_stay_usable(browser, folder, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(with_many_subjects(folder), [], {}), encoding="utf-8")
+    many = render(with_many_subjects(folder), [], {}, with_subjects=True)
+    path.write_text(many, encoding="utf-8")
     open_page(browser, path, 1600)
     assert len(column(browser, 0)) == 25
+    assert text(browser, "pages") == "200"
+    number = browser.find_element(By.ID, "page")
+    number.send_keys(Keys.CONTROL, "a")
+    number.send_keys("150", Keys.ENTER)
+    assert column(browser, 0)[0] == "s03725"
+    assert text(browser, "count") == "3,726–3,750 of 5,000 subjects"
     spent = browser.execute_script(
         """const start = performance.now();
         document.querySelectorAll(".subjects th button")[1].click();
@@ -268,3 +276,150 @@ def test_thousands_of_subjects_stay_usable(browser, folder, tmp_path):
     )
     assert spent < 500
     assert problems(browser) == []
+
+
+def rate(browser, row, rating, note=""):
+    cells = browser.find_elements(By.CSS_SELECTOR, "#rows tr")[row]
+    Select(cells.find_element(By.CSS_SELECTOR, ".rating")).select_by_value(rating)
+    if note:
+        cells.find_element(By.CSS_SELECTOR, ".remark").send_keys(note, Keys.TAB)
+
+
+def exported(browser, place):
+    """Save the ratings as a reader would, and read the file."""
+    browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(place)}
+    )
+    browser.find_element(By.ID, "export").send_keys(Keys.ENTER)
+    path = place / "ratings.tsv"
+    WebDriverWait(browser, 10).until(lambda _: path.exists())
+    return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+
+
+def test_ratings_are_kept_and_saved_as_a_table(page, tmp_path):
+    assert not page.find_element(By.ID, "export").is_enabled()
+    first = column(page, 0)
+    rate(page, 1, "exclude", "much\u00a0 noise")
+    page.find_element(By.ID, "next").send_keys(Keys.ENTER)
+    second = column(page, 0)
+    rate(page, 0, "doubtful")
+    rate(page, 2, "good")
+    page.refresh()
+    assert text(page, "rated") == "Rated: 1 good, 1 doubtful, 1 exclude."
+    rows = exported(page, tmp_path)
+    assert rows[0] == ["participant_id", "rating", "note"]
+    assert rows[1:] == [
+        [first[1], "exclude", "much noise"],
+        [second[0], "doubtful", "n/a"],
+        [second[2], "good", "n/a"],
+    ]
+    Select(page.find_element(By.ID, "flag")).select_by_value("rated")
+    assert column(page, 0) == [first[1], second[0], second[2]]
+    page.find_element(By.ID, "forget").send_keys(Keys.ENTER)
+    page.switch_to.alert.accept()
+    assert text(page, "rated") == "No subject is rated."
+    assert Select(page.find_element(By.CSS_SELECTOR, ".rating")).first_selected_option.text == "–"
+
+
+@pytest.fixture
+def public_page(browser, folder, tmp_path):
+    """The report as it is by default: without subjects."""
+    path = tmp_path / "report.html"
+    path.write_text(render(folder, [], {}), encoding="utf-8")
+    open_page(browser, path, 1600)
+    yield browser
+    assert problems(browser) == []
+
+
+def test_by_default_the_page_works_without_subjects(public_page, folder):
+    who = [option.text for option in Select(public_page.find_element(By.ID, "who")).options]
+    assert who == list(folder.slider.keys[: folder.slider.n_groups])
+    assert public_page.find_elements(By.ID, "rows") == []
+    assert "can be shared" in text(public_page, "sharing")
+    before = pixels(public_page, "matrix")
+    public_page.find_element(By.ID, "reference").send_keys(Keys.END)
+    assert pixels(public_page, "matrix") != before
+    largest = folder.cohort.motion[folder.measure].max()
+    assert float(text(public_page, "level").split()[0]) == pytest.approx(largest, abs=0.01)
+
+
+COLOURS = """return [...document.querySelectorAll(".checks .badge")].map((badge) => {
+  const style = getComputedStyle(badge);
+  return [style.color, style.backgroundColor, badge.querySelector("path").getAttribute("d")];
+})"""
+
+
+def test_badges_and_icons_mean_the_same_in_every_verdict(browser, folder, tmp_path, monkeypatch):
+    states = ("good", "caution", "bad", "unknown")
+    checks = tuple(Check(f"About {state}?", state, "Yes.") for state in states)
+    found = {}
+    for state in states:
+        told = Verdict(state, f"The state is {state}", "Do this.", checks)
+        monkeypatch.setattr("stillome.report.page.judge_run", lambda _, told=told: told)
+        path = tmp_path / f"{state}.html"
+        path.write_text(render(folder, [], {}), encoding="utf-8")
+        open_page(browser, path, 1000)
+        badges = [tuple(one) for one in browser.execute_script(COLOURS)]
+        found[state] = badges
+        sign = browser.find_element(By.CSS_SELECTOR, ".verdict > .sign path").get_attribute("d")
+        assert sign == badges[states.index(state)][2]
+    assert len(set(map(tuple, found.values()))) == 1
+    for part in range(3):
+        assert len({badge[part] for badge in found["good"]}) == len(states)
+
+
+def test_paper_shows_everything_that_is_folded_and_every_row(page, folder):
+    def shown():
+        return [
+            part.is_displayed()
+            for part in page.find_elements(By.CSS_SELECTOR, "details > *:last-child")
+        ]
+
+    assert not any(shown())
+    page.find_element(By.ID, "theme").click()
+    dark = pixels(page, "matrix")
+    page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert all(shown())
+    assert len(column(page, 0)) == folder.cohort.n_subjects
+    assert pixels(page, "matrix") != dark
+    page.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert not any(shown())
+    assert len(column(page, 0)) == 25
+    assert pixels(page, "matrix") == dark
+    page.find_element(By.ID, "theme").click()
+
+
+def test_paper_cuts_nothing_off(page):
+    # A4 less its margins, at 96 pixels per inch; the table of subjects is on wide pages.
+    for width, wide in ((688, False), (1016, True)):
+        resize(page, width)
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        page.execute_script("dispatchEvent(new Event('beforeprint'))")
+        parts = page.execute_script(
+            """return [...document.querySelectorAll("table, figure svg, figure img, pre, .card")]
+              .filter((part) => Boolean(part.closest("#subjects")) === arguments[0])
+              .map((part) => part.getBoundingClientRect().right);""",
+            wide,
+        )
+        page.execute_script("dispatchEvent(new Event('afterprint'))")
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert parts and max(parts) <= width + 1
+
+
+def test_the_navigation_follows_on_a_narrow_screen(page):
+    resize(page, 390)
+    for name in ("provenance", "kept", "verdict"):
+        page.execute_script(
+            "document.getElementById(arguments[0]).scrollIntoView({behavior: 'instant'})", name
+        )
+        current = f".side nav a[href='#{name}'][aria-current]"
+        WebDriverWait(page, 5).until(
+            lambda _, css=current: page.find_elements(By.CSS_SELECTOR, css)
+        )
+        bar, link, top = page.execute_script(
+            """const box = (css) => document.querySelector(css).getBoundingClientRect();
+            const [bar, link] = [box(".side nav"), box(".side nav a[aria-current]")];
+            return [[bar.left, bar.right], [link.left, link.right], box(".side").top];"""
+        )
+        assert bar[0] <= link[0] and link[1] <= bar[1]
+        assert top == 0

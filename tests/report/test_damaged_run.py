@@ -43,7 +43,7 @@ def test_everything_is_read(folder):
     assert folder.method == "inv-fa"
     assert folder.settings.baselines == ("edgewise",)
     assert folder.whole_counts
-    assert folder.slider.keys[0] == "64 of all subjects"
+    assert folder.slider.keys[0] == "all subjects (64 of 70)"
     assert set(folder.comparison) == {"folds", "summary", "tests"}
     uses = [(one.use, one.method, one.features) for one in folder.certificates]
     assert uses[0] == ("cohort", "raw", "connectomes") and len(set(uses)) == len(uses) == 8

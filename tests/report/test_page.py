@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from report.run_folders import HOSTILE_ID
@@ -15,6 +16,7 @@ from report.variants import (
     with_region_columns,
     with_regions,
 )
+from stillome.evaluate.words import number
 from stillome.exceptions import FileError
 from stillome.persistence import read_json
 from stillome.report import write_report
@@ -68,7 +70,8 @@ def test_every_section_and_figure_is_there(run_folder, html):
     assert drawn["left_out"] == {}
     assert {plan.name for plan in PLANS} - set(drawn["figures"]) == {"frontier", "training"}
     for name in drawn["figures"]:
-        assert f"figure-{name}" in parsed.ids
+        # The slider shows the brain already.
+        assert (f"figure-{name}" in parsed.ids) == (name != "glass_brain")
         assert (run_folder / "figures" / f"{name}.png").stat().st_size > 5000
         assert (run_folder / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
@@ -118,6 +121,11 @@ def test_small_cohorts_have_their_figures(folder, variant):
     found = VARIANTS[variant](folder)
     drawn = {plan.name for plan in PLANS if plan.draw(found) is not None}
     assert {"motion_effects", "leakage_cohort", "components", "subject"} <= drawn
+    for plan in PLANS:
+        figure = plan.draw(found)
+        if figure is not None:
+            said = plan.seen(found, figure)
+            assert not re.search(r"\b(nan|None|inf)\b|  ", said), said
 
 
 def test_what_cannot_be_drawn_says_why(folder, tmp_path):
@@ -148,10 +156,12 @@ def test_leakage_is_told_of_all_that_was_removed(
     )
     plans = [plan for plan in PLANS if plan.name.startswith("leakage")]
     first, second = draw_figures(found, tmp_path, plans=plans)[0]
-    assert first.title == f"What probes read of {sought} from these subjects' connectomes"
-    assert f"tries to predict {sought} in subjects" in first.caption
-    assert first.caption.count(f"Filled markers read {read}; open") == 1
-    assert second.caption.endswith(f"Filled markers read {read}.")
+    assert first.title == f"What probes detect of {sought} in subjects who were not in the fit"
+    for one in (first, second):
+        assert f"predicts {sought} in subjects" in one.caption
+        assert one.caption.count(f"Filled markers detect {read}; open") == 1
+        assert re.search(rf"\d+ of \d+ probes detects? {read}, largest R²", one.caption)
+    assert "(in-sample)" in second.caption
     page = render(found, [], {})
     assert f"Probes try to predict {sought} in subjects they have not seen" in page
     assert f"Where {sought} {gone}, none does better than with permuted {sought}." in page
@@ -159,9 +169,68 @@ def test_leakage_is_told_of_all_that_was_removed(
     assert f"M{read[1:]} left" in page
 
 
-def test_the_same_run_gives_the_same_bytes(folder, html, run_folder):
-    again = render(folder, [], {})
-    assert again == render(folder, [], {})
+def described(html):
+    """The description of a figure for those who do not see it."""
+    return re.search(r'(?:aria-label|alt)="([^"]*)"', html)[1]
+
+
+def test_captions_and_descriptions_say_what_is_seen(folder, tmp_path):
+    names = ("motion_effects", "group_differences", "qcsc", "components", "correction")
+    plans = [plan for plan in PLANS if plan.name in names]
+    unchanged = changed(folder, adjusted=np.asarray(folder.cohort.connectomes))
+    for plan in plans:
+        (one,), (other,) = (
+            draw_figures(run, tmp_path, plans=[plan])[0] for run in (folder, unchanged)
+        )
+        assert one.caption != other.caption
+        for words in (one.caption, described(one.html)):
+            assert re.search(r"\d", words)
+            assert "should" not in words
+        assert described(one.html) != one.caption
+    median = number(folder.motion_effects.qcsc.median_absolute)
+    (qcsc,), _ = draw_figures(
+        unchanged, tmp_path, plans=[plan for plan in plans if plan.name == "qcsc"]
+    )
+    assert f"median |r| is {median} as scanned and {median} after adjusting" in qcsc.caption
+
+
+def test_no_caption_says_what_should_be():
+    assert [plan.name for plan in PLANS if "should" in plan.reads + plan.kind] == []
+
+
+@pytest.mark.parametrize("lengths", [True, False])
+def test_qcsc_is_by_length_only_where_lengths_are_known(folder, lengths):
+    found = with_regions(folder, list(range(20)), lengths=lengths)
+    (plan,) = [plan for plan in PLANS if plan.name == "qcsc"]
+    figure = plan.draw(found)
+    labels = [axes.get_xlabel() for axes in figure.axes]
+    assert len(labels) == (4 if lengths else 2)
+    assert sum("fibre length" in label for label in labels) == (2 if lengths else 0)
+    assert sum("consistency of the edge" in label for label in labels) == 2
+    assert ("length (above)" in plan.seen(found, figure)) == lengths
+
+
+def test_no_figure_is_shown_twice(html):
+    figures = re.findall(r'<figure class="card" id="figure-([^"]*)"', html)
+    assert len(figures) == len(set(figures))
+    drawings = re.findall(r"<figure.*?</figure>", html, flags=re.S)
+    assert len({re.sub(r'id="[^"]*"', "", one) for one in drawings}) == len(drawings)
+    titles = re.findall(r"<figcaption><strong>(.*?)</strong>", html)
+    assert len(titles) == len(set(titles)) == len(figures)
+
+
+def test_every_flag_is_explained_with_its_threshold(html, folder):
+    moved = np.log(folder.subjects["rms_mm"])
+    spread = 1.4826 * np.median(np.abs(moved - moved.median()))
+    assert f"rms (mm) above {np.exp(moved.median() + 3.5 * spread):.2g}<" in html
+    assert "Thresholds are 3.5 robust standard deviations" in html
+    for flag in ("moved much", "motion inferred", "unusual connectome", "few fibres"):
+        assert f'<th scope="row">{flag}</th>' in html
+
+
+def test_the_same_run_gives_the_same_bytes(folder, html):
+    again = render(folder, [], {}, with_subjects=True)
+    assert again == render(folder, [], {}, with_subjects=True)
     assert len(again) < len(html)
 
 

@@ -23,7 +23,7 @@ def unpacked(data):
 
 
 def test_the_page_holds_the_matrices_of_the_run(folder):
-    data = slider_data(folder)
+    data = slider_data(folder, with_subjects=True)
     order = region_order(folder.cohort.regions)
     rows, columns = edge_indices(len(order))
     found, slider = unpacked(data), folder.slider
@@ -51,15 +51,21 @@ def test_a_fine_atlas_still_fits(folder):
     assert len(data["packed"]) < 9e6
     assert data["references"][0] == folder.slider.references[0].round(6)
     assert data["references"][-1] == folder.slider.references[-1].round(6)
-    assert data["keys"][:3] == list(folder.slider.keys[:3])
+    assert data["keys"] == list(folder.slider.keys[:4])
 
 
 def test_what_does_not_fit_is_counted(folder):
     n_edges = folder.cohort.n_regions * (folder.cohort.n_regions - 1) // 2
-    data = slider_data(folder, budget=2 * n_edges * 6 * 5)
+    data = slider_data(folder, with_subjects=True, budget=2 * n_edges * 6 * 6)
     assert len(data["references"]) == 5
     assert len(data["keys"]) + data["leftOut"] == len(folder.slider.keys)
-    assert len(data["keys"]) == 5
+    assert len(data["keys"]) == 6
+    assert data["keys"][:4] == list(folder.slider.keys[:4])
+
+
+def test_the_slider_reaches_the_largest_motion(folder):
+    largest = folder.cohort.motion[folder.measure].max()
+    assert slider_data(folder)["references"][-1] == pytest.approx(largest, abs=1e-6)
 
 
 @pytest.mark.parametrize(

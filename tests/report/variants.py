@@ -121,6 +121,7 @@ def with_many_regions(folder, n_regions=400, seed=0):
         slider=Slider(
             references=old.references,
             keys=old.keys,
+            n_groups=old.n_groups,
             matrices=np.broadcast_to(levels, (len(old.keys), *levels.shape)).astype(np.float32),
             observed=np.broadcast_to(counts[0], (len(old.keys), *rates.shape)).astype(np.float32),
             observed_motion=old.observed_motion,

@@ -1,5 +1,6 @@
 """The parts of a run that can be looked at alone."""
 
+import itertools
 import shlex
 from functools import partial
 
@@ -120,31 +121,37 @@ def test_levels_grow_from_none_and_hold_the_reference(motion, reference):
     assert (np.diff(levels) > 0).all()
     assert levels[0] == 0.0
     assert reference in levels
-    assert len(levels) <= 10
+    assert len(levels) <= 11
+    assert levels[-1] == max(*motion, reference)
 
 
 @given(st.integers(2, 60), st.integers(0, 5))
 def test_those_shown_are_spread_from_least_to_most_motion(n, seed):
     motion = np.random.default_rng(seed).random(n)
     shown = choose_shown(motion, np.arange(n), [str(i) for i in range(n)])
-    singles = [int(entry.members[0]) for entry in shown[3:]]
+    n_groups = 4 if n >= 9 else 1
+    singles = [int(entry.members[0]) for entry in shown[n_groups:]]
     assert len(singles) == min(n, 12)
     assert motion[singles].tolist() == sorted(motion[singles])
     assert motion[singles[0]] == motion.min() and motion[singles[-1]] == motion.max()
-    assert [entry.key for entry in shown[3:]] == [str(i) for i in singles]
-    assert motion[shown[1].members].max() <= motion[shown[2].members].min()
+    assert [entry.key for entry in shown[n_groups:]] == [str(i) for i in singles]
+    assert [entry.group for entry in shown] == [True] * n_groups + [False] * len(singles)
+    thirds = [motion[entry.members] for entry in shown[1:n_groups]]
+    assert all(
+        low.max() <= high.min() and len(low) >= 3 for low, high in itertools.pairwise(thirds)
+    )
 
 
 def test_of_a_large_group_some_stand_for_all_and_the_label_says_so():
     motion = np.random.default_rng(0).lognormal(size=1000)
-    everybody, least, most, *_ = choose_shown(
+    everybody, least, _, most, *_ = choose_shown(
         motion, np.arange(1000), [str(i) for i in range(1000)]
     )
-    assert everybody.key == "64 of all subjects"
+    assert everybody.key == "all subjects (64 of 1,000)"
     assert len(everybody.members) == len(set(everybody.members)) == 64
     assert motion[everybody.members].mean() == pytest.approx(motion.mean(), rel=0.1)
-    assert least.key == "64 of 10 % least motion"
-    assert motion[most.members].min() >= np.quantile(motion, 0.9)
+    assert least.key == "third with the least motion (64 of 334)"
+    assert motion[most.members].min() >= np.quantile(motion, 0.66)
 
 
 def test_each_flag_is_raised_by_what_it_names():

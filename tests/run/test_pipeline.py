@@ -108,16 +108,19 @@ def test_adjusted_connectomes_are_given_in_files_too(whole):
 def test_the_slider_goes_through_the_reference_where_everybody_is_adjusted(whole):
     out, _, _ = whole
     with np.load(out / "work" / "slider.npz") as slider:
-        assert list(slider["keys"][:2]) == ["all subjects", "10 % least motion"]
+        assert list(slider["keys"][:2]) == [
+            f"all subjects ({len(RunFolder(out).known)})",
+            f"third with the least motion ({-(-len(RunFolder(out).known) // 3)})",
+        ]
         at_zero = list(slider["references"]).index(0.0)
         adjusted = np.load(out / "work" / "adjusted.npy")
         shown = slider["matrices"][0, at_zero]
         assert np.allclose(shown, adjusted.mean(axis=0), rtol=1e-6)
         totals = slider["matrices"][0].sum(axis=(1, 2))
         assert (np.diff(totals) < 0).all()  # more motion, fewer fibres
-        subject = str(slider["keys"][3])
+        subject = str(slider["keys"][4])
         position = RunFolder(out).cohort.subject_ids.index(subject)
-        assert (slider["matrices"][3, at_zero] == adjusted[position]).all()
+        assert (slider["matrices"][4, at_zero] == adjusted[position]).all()
 
 
 def test_every_file_of_a_run_is_in_the_table_of_files(whole):

@@ -109,6 +109,14 @@ Truth = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many fits run at a time.")]
 Report = Annotated[bool, typer.Option(help="Draw the figures and write the report.")]
+WithSubjects = Annotated[
+    bool,
+    typer.Option(
+        "--with-subjects",
+        help="Show ids, rows and connectomes of single subjects in the report, which is then not "
+        "for everybody.",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue where a run was stopped.")]
 OverwriteRun = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result.")]

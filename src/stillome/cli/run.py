@@ -29,6 +29,7 @@ from stillome.cli.options import (
     Truth,
     Verbose,
     Weight,
+    WithSubjects,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def run(
     form: AdjustedFormat = AdjustedForm.relmat,
     truth: Truth = None,
     report: Report = True,
+    with_subjects: WithSubjects = False,
     resume: Resume = False,
     overwrite: OverwriteRun = False,
     quiet: Quiet = False,
@@ -82,6 +84,7 @@ def run(
         seed=seed,
         form=form.value,
         truth=tuple(truth or ()),
+        with_subjects=with_subjects,
     )
     perform(
         settings, out, jobs=jobs, report=report, resume=resume, overwrite=overwrite, quiet=quiet

@@ -4,6 +4,7 @@ from stillome.plot.circle import plot_changed_edges
 from stillome.plot.component_plane import plot_components
 from stillome.plot.correction import plot_correction
 from stillome.plot.distances import plot_distances
+from stillome.plot.fibre_totals import plot_fibre_totals
 from stillome.plot.frontier_curve import plot_frontier
 from stillome.plot.glass_brain import plot_glass_brain
 from stillome.plot.leakage_bars import plot_leakage
@@ -12,13 +13,14 @@ from stillome.plot.motion_effect import plot_motion_effects
 from stillome.plot.motion_histogram import plot_motion_histogram
 from stillome.plot.motion_measures import plot_motion_measures
 from stillome.plot.one_subject import plot_subject
-from stillome.plot.qcsc import plot_qcsc
+from stillome.plot.qcsc import edge_consistency, plot_qcsc
 from stillome.plot.style import house_style, save_figure
 from stillome.plot.training import plot_latent_units, plot_training
 from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
 
 __all__ = [
+    "edge_consistency",
     "house_style",
     "plot_changed_edges",
     "plot_components",
@@ -26,6 +28,7 @@ __all__ = [
     "plot_distances",
     "plot_edge_differences",
     "plot_edge_means",
+    "plot_fibre_totals",
     "plot_frontier",
     "plot_glass_brain",
     "plot_latent_units",

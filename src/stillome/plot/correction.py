@@ -15,10 +15,16 @@ from stillome.plot.labels import signed
 from stillome.plot.style import GREY, LARGE_MOTION, SMALL_MOTION, house_style
 
 _BINS_PER_SIDE = 24
+_FEWEST_FIBRES = 3.0  # counts whose largest change is below this are weights, or hardly change
 
 
 def plot_correction(
-    raw: ArrayLike, adjusted: ArrayLike, groups: MotionGroups, *, title: str = "Correction"
+    raw: ArrayLike,
+    adjusted: ArrayLike,
+    groups: MotionGroups,
+    *,
+    title: str = "Correction",
+    measure: str = "fibres",
 ) -> Figure:
     """Draw histograms of adjusted − raw over all edges of the subjects of both groups.
 
@@ -31,12 +37,15 @@ def plot_correction(
     groups : MotionGroups
         Of `Cohort.motion_groups`; positions refer to the rows of `raw`.
     title : str, default="Correction"
+    measure : str, default="fibres"
+        What an edge counts.
 
     Returns
     -------
     matplotlib.figure.Figure
-        6.5 × 3.4 inches. Fibres on a scale that is linear between −1 and +1 and logarithmic
-        beyond; the share of edges is logarithmic too, for large corrections are rare.
+        6.5 × 3.4 inches. Changes on a scale that is linear between −1 and +1 fibre (for small
+        weights, a thousandth of the largest change) and logarithmic beyond; the share of edges is
+        logarithmic too, for large corrections are rare.
 
     Examples
     --------
@@ -53,23 +62,27 @@ def plot_correction(
         )
     parts = [after[members] - before[members].astype(float) for members in groups[:2]]
     largest = max(float(np.abs(part).max()) for part in parts)
-    bins = _bins(largest)
+    # Counts change by whole fibres; weights may be small, and have no unit of their own.
+    unit = 1.0 if largest >= _FEWEST_FIBRES or not largest else _power_below(largest / 1000)
+    bins = unit * _bins(largest / unit)
     with house_style():
         figure = Figure(figsize=(6.5, 3.4))
         axes = figure.subplots()
         _draw_group(axes, parts[0], bins, SMALL_MOTION, "small motion", "--")
         _draw_group(axes, parts[1], bins, LARGE_MOTION, "large motion", "-")
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-        axes.set_xscale("symlog", linthresh=1)
+        axes.set_xscale("symlog", linthresh=unit)
         lowest, highest = min(map(np.min, parts)), max(map(np.max, parts))
-        axes.set_xlim(1.2 * min(lowest, -10.0), 1.2 * max(highest, 10.0))
-        axes.xaxis.set_major_locator(FixedLocator(_ticks(largest)))
+        reach = 10.0 * unit
+        axes.set_xlim(1.2 * min(lowest, -reach), 1.2 * max(highest, reach))
+        ticks = [unit * tick for tick in _ticks(largest / unit)]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(signed))
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
         axes.set_ylim(top=150)
-        axes.set(xlabel="change of an edge (fibres, adjusted − raw)", ylabel="edges (%)")
+        axes.set(xlabel=f"change of an edge ({measure}, adjusted − raw)", ylabel="edges (%)")
         axes.set_title(title)
         figure.legend(loc="outside lower center", ncols=1)
     return figure
@@ -82,6 +95,10 @@ def _bins(largest: float) -> Floats:
     return np.r_[-outer[::-1], outer]
 
 
+def _power_below(value: float) -> float:
+    return float(10.0 ** np.floor(np.log10(value)))
+
+
 def _ticks(largest: float) -> list[float]:
     powers = 10.0 ** np.arange(np.floor(np.log10(max(largest, 10.0))) + 1)
     powers = powers[:: 1 if len(powers) <= 5 else 2]
@@ -92,7 +109,7 @@ def _draw_group(
     axes: Axes, change: Floats, bins: Floats, colour: str, name: str, line: str
 ) -> None:
     percent = 100 * np.histogram(change, bins)[0] / change.size
-    mean = signed(round(float(change.mean()), 1))
+    mean = signed(float(f"{change.mean():.3g}"))
     label = f"{name} (n = {len(change)}): {mean} per edge on average"
     axes.stairs(percent, bins, color=colour, fill=True, alpha=0.25)
     axes.stairs(percent, bins, color=colour, linestyle=line, linewidth=1.5, label=label)

@@ -41,6 +41,7 @@ def plot_edge_means(
     *,
     panel_inches: float | None = None,
     label: str = "mean number of fibres",
+    names: bool = True,
 ) -> Figure:
     """Draw the mean of every edge, for one or several sets of networks on one colour scale.
 
@@ -55,6 +56,8 @@ def plot_edge_means(
         written at the side where they can be read at that size (68 at 7.6 inches), else lobes.
     label : str, default="mean number of fibres"
         Label of the colour bar.
+    names : bool, default=True
+        Whether region names are written where there is room; else lobes only.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def plot_edge_means(
     norm = SymLogNorm(linthresh=threshold, vmin=0, vmax=largest, base=10)
     powers = np.arange(round(np.log10(threshold)), np.floor(np.log10(largest)) + 1)
     scale = _Scale(MEANS, norm, [0.0, *(10.0**powers)], "{:,.10g}".format, label)
-    return _draw_panels(panels, regions, scale, panel_inches)
+    return _draw_panels(panels, regions, scale, panel_inches, names=names)
 
 
 def plot_edge_differences(
@@ -181,6 +184,8 @@ def _draw_panels(
     regions: pd.DataFrame | None,
     scale: _Scale,
     panel_inches: float | None,
+    *,
+    names: bool = True,
 ) -> Figure:
     table = check_regions(regions, len(next(iter(panels.values()))))
     # Few regions need no large cells.
@@ -190,7 +195,7 @@ def _draw_panels(
         raise InputError(f"panel_inches={panel_inches!r}; expected a length above 0.")
     n_rows = -(-len(panels) // _MOST_COLUMNS)
     n_columns = -(-len(panels) // n_rows)  # rows of about equal length: 3 + 2, not 4 + 1
-    font = _name_font(len(table), side)
+    font = _name_font(len(table), side) if names else 0.0
     margin = 2.0 if font else 1.0
     with house_style():
         figure = Figure(

@@ -5,6 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stillome.evaluate.motion_effects import MotionEffects
+from stillome.plot.fibre_totals import draw_totals
 from stillome.plot.matrices import draw_difference
 from stillome.plot.motion_histogram import draw_motion_histogram
 from stillome.plot.style import GREY, INK, MAIN, house_style
@@ -42,21 +43,8 @@ def plot_motion_effects(effects: MotionEffects) -> Figure:
 
 
 def _draw_totals(axes: Axes, effects: MotionEffects) -> None:
-    totals = effects.totals
-    axes.errorbar(
-        totals["group"],
-        totals["fibres_mean"] / 1000,
-        yerr=1.96 * totals["fibres_se"] / 1000,
-        color=MAIN,
-        marker="o",
-        markersize=4,
-        linewidth=1.2,
-        capsize=2,
-    )
-    axes.set_ylim(bottom=0)
-    axes.set_xticks(totals["group"])
+    draw_totals(axes, {"raw": effects}, "fibres")
     axes.set_title(f"C  Fibres per subject: {effects.share_lost:.0%} lost")
-    axes.set(xlabel="group by motion, 1 = least (mean, 95 % interval)", ylabel="thousand fibres")
 
 
 def _draw_qcsc(axes: Axes, effects: MotionEffects) -> None:

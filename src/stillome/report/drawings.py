@@ -13,19 +13,21 @@ from stillome.methods.method_words import method_name
 from stillome.plot.circle import plot_changed_edges
 from stillome.plot.component_plane import plot_components
 from stillome.plot.correction import plot_correction
+from stillome.plot.fibre_totals import plot_fibre_totals
 from stillome.plot.frontier_curve import plot_frontier
 from stillome.plot.glass_brain import plot_glass_brain
 from stillome.plot.labels import measure_label
 from stillome.plot.leakage_bars import plot_leakage
 from stillome.plot.matrices import plot_edge_differences, plot_edge_means
-from stillome.plot.motion_effect import plot_motion_effects
 from stillome.plot.motion_measures import plot_motion_measures
 from stillome.plot.one_subject import plot_subject
 from stillome.plot.qcsc import plot_qcsc
 from stillome.plot.training import plot_latent_units, plot_training
 from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
+from stillome.report.seen import N_CIRCLE_EDGES, most_moved, raw_consistency, things_counted
 from stillome.run.folder import RunFolder
+from stillome.run.steps.sliding import motion_thirds
 
 
 def motion_measures(folder: RunFolder) -> Figure | None:
@@ -35,15 +37,18 @@ def motion_measures(folder: RunFolder) -> Figure | None:
 
 
 def motion_effects(folder: RunFolder) -> Figure:
-    """Draw what motion did to the cohort."""
-    return plot_motion_effects(folder.motion_effects)
+    """Draw how much the cohort moved, and fibres by motion before and after."""
+    records = {"as scanned": folder.motion_effects, "adjusted": folder.effects_left}
+    return plot_fibre_totals(records, measure=things_counted(folder))
 
 
 def changed_edges(folder: RunFolder) -> Figure:
     """Draw the edges that motion changes most around a circle."""
-    label = f"{_things(folder)}: large − small motion"
+    label = f"{things_counted(folder)}: large − small motion"
     difference = folder.motion_effects.difference
-    return plot_changed_edges(difference, folder.cohort.regions, label=label)
+    return plot_changed_edges(
+        difference, folder.cohort.regions, n_edges=N_CIRCLE_EDGES, label=label
+    )
 
 
 def leakage_cohort(folder: RunFolder) -> Figure | None:
@@ -74,14 +79,15 @@ def group_differences(folder: RunFolder) -> Figure:
         "as scanned": folder.motion_effects.difference,
         "adjusted": folder.effects_left.difference,
     }
-    label = f"{_things(folder)}: mean of large-motion group − mean of small-motion group"
+    label = f"{things_counted(folder)}: mean of large-motion group − mean of small-motion group"
     return plot_edge_differences(panels, folder.cohort.regions, label=label)
 
 
 def qcsc(folder: RunFolder) -> Figure:
     """Draw the correlation of every edge with motion, before and after."""
     return plot_qcsc(
-        {"as scanned": folder.motion_effects.qcsc, "adjusted": folder.effects_left.qcsc}
+        {"as scanned": folder.motion_effects.qcsc, "adjusted": folder.effects_left.qcsc},
+        consistency=raw_consistency(folder),
     )
 
 
@@ -103,13 +109,28 @@ def components(folder: RunFolder) -> Figure:
 def correction(folder: RunFolder) -> Figure:
     """Draw how much edges were corrected in those who moved little and much."""
     before, after = _before_and_after(folder).values()
-    return plot_correction(before, after, folder.motion_effects.groups)
+    groups = folder.motion_effects.groups
+    return plot_correction(before, after, groups, measure=things_counted(folder))
 
 
 def edge_means(folder: RunFolder) -> Figure:
-    """Draw the mean connectome before and after."""
-    panels = {name: _mean(values) for name, values in _before_and_after(folder).items()}
-    return plot_edge_means(panels, folder.cohort.regions, label=f"mean {_things(folder)}")
+    """Draw mean connectomes of thirds by motion, before and after."""
+    groups = motion_thirds(folder.motion[:, 0], folder.known)
+    panels = {
+        f"{group}: {name}": _mean(matrices[members])
+        for name, matrices in (
+            ("scanned", folder.cohort.connectomes),
+            ("adjusted", folder.adjusted),
+        )
+        for group, members in groups.items()
+    }
+    return plot_edge_means(
+        panels,
+        folder.cohort.regions,
+        panel_inches=2.7,
+        label=f"mean {things_counted(folder)}",
+        names=False,
+    )
 
 
 def glass_brain(folder: RunFolder) -> Figure | None:
@@ -117,21 +138,20 @@ def glass_brain(folder: RunFolder) -> Figure | None:
     if not {"x", "y", "z"} <= set(folder.cohort.regions.columns):
         return None
     before, after = _before_and_after(folder).values()
-    label = f"mean change in {_things(folder)} (adjusted − scanned)"
+    label = f"mean change in {things_counted(folder)} (adjusted − scanned)"
     return plot_glass_brain(_mean(after) - _mean(before), folder.cohort.regions, label=label)
 
 
 def subject(folder: RunFolder) -> Figure:
     """Draw the subject who moved most, before and after."""
-    motion = folder.motion[:, 0]
-    place = folder.known[np.argmax(motion[folder.known])]
-    moved = f"{measure_label(folder.measure)} {number(motion[place], 2)}"
+    place = most_moved(folder)
+    moved = f"{measure_label(folder.measure)} {number(folder.motion[place, 0], 2)}"
     return plot_subject(
         folder.cohort.connectomes[place],
         folder.adjusted[place],
         folder.cohort.regions,
         name=f"{folder.cohort.subject_ids[place]}, {moved}",
-        measure=_things(folder),
+        measure=things_counted(folder),
     )
 
 
@@ -177,7 +197,3 @@ def _before_and_after(folder: RunFolder) -> dict[str, NDArray[Any]]:
 
 def _mean(connectomes: NDArray[Any]) -> Floats:
     return np.asarray(connectomes.mean(axis=0, dtype=np.float64))
-
-
-def _things(folder: RunFolder) -> str:
-    return "fibres" if folder.whole_counts else "weight"

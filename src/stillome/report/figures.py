@@ -1,4 +1,4 @@
-"""Which figures the report shows, where, and what there is to see in each."""
+"""Which figures the report shows, where, how each is read, and what is seen in it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,24 +12,47 @@ from stillome.exceptions import InputError
 from stillome.methods.method_words import method_name
 from stillome.plot.style import house_style, save_figure
 from stillome.progress import Progress
-from stillome.report import drawings
+from stillome.report import drawings, seen
 from stillome.report.embed import embed
+from stillome.report.privacy import SMALL_GROUPS, large_groups
 from stillome.run.folder import RunFolder
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One figure to be drawn: in which section, by which function, with which words below.
+    """One figure to be drawn, and its words.
 
     In the words, {sought} stands for "motion" or "motion and site", {removed} for "motion or site",
     and {method} for the method that ran.
+
+    Attributes
+    ----------
+    name, section : str
+        Of the figure, and of the part of the page that shows it.
+    draw : callable
+        From the run to a figure, or to None where the run has no data for it.
+    seen : callable
+        From the run and the figure to what is seen in it, with numbers.
+    title : str
+    kind : str
+        What is drawn, for those who do not see it.
+    reads : str
+        How the figure is read; nothing about this run.
+    single : bool
+        Whether it shows one subject, who may not want to be shown.
+    ends : bool
+        Whether it compares the groups with small and with large motion.
     """
 
     name: str
     section: str
     draw: Callable[[RunFolder], Figure | None]
+    seen: Callable[[RunFolder, Figure], str]
     title: str
-    caption: str
+    kind: str
+    reads: str
+    single: bool = False
+    ends: bool = False
 
     def worded(self, folder: RunFolder) -> "Plan":
         """Return the plan with the names of what this run removed, and of its method."""
@@ -38,7 +61,7 @@ class Plan:
             "removed": folder.removed,
             "method": method_name(folder.method),
         }
-        return replace(self, title=self.title.format(**names), caption=self.caption.format(**names))
+        return replace(self, title=self.title.format(**names), reads=self.reads.format(**names))
 
 
 @dataclass(frozen=True)
@@ -57,133 +80,165 @@ PLANS = (
         "motion_measures",
         "data",
         drawings.motion_measures,
+        seen.motion_measures,
         "How the motion measures correlate",
-        "Where measures correlate strongly, removing one removes most of the others. Check "
-        "subjects with extreme values.",
+        "A grid of scatter plots of motion measures with their correlations.",
+        "Removing one of two measures that correlate strongly removes most of the other.",
     ),
     Plan(
         "motion_effects",
         "motion",
         drawings.motion_effects,
-        "What motion does to this cohort",
-        "A: edges that lose (blue) or gain (orange) in the subjects who moved most. B: who belongs "
-        "to these groups. C: totals per subject, by groups of growing motion; without an effect "
-        "the line would be flat. D: correlation of every edge with motion; without an effect it "
-        "would scatter around zero.",
+        seen.motion_effects,
+        "Motion in this cohort, and totals by motion",
+        "A histogram of motion, and a line of totals by groups of growing motion.",
+        "A: both end groups are coloured. B: means of groups of growing motion with 95 % "
+        "intervals; a flat line is no effect.",
     ),
     Plan(
         "changed_edges",
         "motion",
         drawings.changed_edges,
-        "The edges that motion changes most",
-        "The fifteen largest differences between the groups with large and with small motion; "
-        "regions are coloured by lobe.",
-    ),
-    Plan(
-        "leakage_cohort",
-        "removed",
-        drawings.leakage_cohort,
-        "What probes read of {sought} from these subjects' connectomes",
-        "Each row is a probe that tries to predict {sought} in subjects it has not seen. Filled "
-        "markers read {removed}; open ones do no better than chance, whose range is grey.",
+        seen.changed_edges,
+        "The edges that differ most between small and large motion",
+        "Regions around a circle, joined by the edges that differ most.",
+        "Raw connectomes: mean of the group with large motion minus mean of the group with small "
+        "motion; regions are coloured by lobe.",
+        ends=True,
     ),
     Plan(
         "leakage_unseen",
         "removed",
         drawings.leakage_unseen,
-        "What probes read from connectomes of subjects who were not in the fit",
-        "The harder test: {method} was fitted without these subjects. Filled markers read "
-        "{removed}.",
+        seen.leakage_unseen,
+        "What probes detect of {sought} in subjects who were not in the fit",
+        "R² of every probe as markers, by method.",
+        "Each row is a probe that predicts {sought} in subjects it was not trained on; {method} "
+        "was fitted without them. Filled markers detect {removed}; open ones do not. The grey band "
+        "is the range of chance.",
+    ),
+    Plan(
+        "leakage_cohort",
+        "removed",
+        drawings.leakage_cohort,
+        seen.leakage_cohort,
+        "What probes detect of {sought} in the subjects of the fit",
+        "R² of every probe as markers, by method.",
+        "Each row is a probe that predicts {sought} in subjects it was not trained on. {method} "
+        "was fitted to these same subjects (in-sample), which is the easier test. Filled markers "
+        "detect {removed}; open ones do not.",
     ),
     Plan(
         "group_differences",
         "removed",
         drawings.group_differences,
+        seen.group_differences,
         "Large minus small motion, before and after",
-        "Both panels have one colour scale: the right one shows what adjusting by {method} left. "
-        "Sampling noise remains even without any motion.",
+        "Two matrices of edges, as scanned and adjusted, on one colour scale.",
+        "The right panel is what adjusting by {method} left; sampling noise remains even without "
+        "any motion.",
+        ends=True,
     ),
     Plan(
         "qcsc",
         "removed",
         drawings.qcsc,
-        "Correlation of every edge with motion, before and after",
-        "After adjusting, edges of every length should scatter around zero.",
+        seen.qcsc,
+        "Correlation of every edge with motion (QC–SC), before and after",
+        "Scatter plots of the correlation of every edge with motion.",
+        "Edges at zero have no association with motion.",
     ),
     Plan(
         "components",
         "removed",
         drawings.components,
+        seen.components,
         "Principal components of connectomes and latents, coloured by motion",
-        "In the raw connectomes, a component often follows motion. After adjusting by {method}, "
-        "and in its latents z, the colours should be mixed.",
+        "Scatter plots of subjects in the plane of two components.",
+        "One point is one subject. A component that follows motion orders the colours.",
     ),
     Plan(
         "correction",
         "kept",
         drawings.correction,
-        "Who was corrected, and by how much",
-        "Subjects with large motion should be corrected more than subjects with small motion.",
+        seen.correction,
+        "Corrections at small and at large motion",
+        "Histograms of the change of an edge in two groups.",
+        "All edges of the subjects with small and with large motion.",
     ),
     Plan(
         "edge_means",
         "kept",
         drawings.edge_means,
-        "Mean connectome, before and after",
-        "The pattern should be the same in both, with more fibres after adjusting.",
+        seen.edge_means,
+        "Mean connectomes by motion, before and after",
+        "Matrices of mean connectomes: as scanned above, adjusted below.",
+        "All panels have one colour scale.",
     ),
     Plan(
         "glass_brain",
         "kept",
         drawings.glass_brain,
-        "Where fibres were restored",
+        seen.glass_brain,
+        "Where edges were corrected most",
+        "Edges in three views of the brain.",
         "The edges with the largest mean correction, at the centres of their regions.",
     ),
     Plan(
         "subject",
         "kept",
         drawings.subject,
+        seen.subject,
         "The subject who moved most, before and after",
-        "The hardest case of this cohort: fibres should be restored, and the pattern of the "
-        "subject should be kept.",
+        "Three matrices of one subject, and a scatter plot of its edges.",
+        "The largest correction for motion that this cohort needs.",
+        single=True,
     ),
     Plan(
         "traits",
         "traits",
         drawings.traits,
+        seen.traits,
         "Trait prediction by method",
-        "Mean, spread and range over folds. Bars that overlap widely do not differ.",
+        "A marker with a range for each method and trait.",
+        "Mean, standard deviation and range of r over folds.",
     ),
     Plan(
         "trait_components",
         "traits",
         drawings.trait_components,
+        seen.trait_components,
         "The latents of those with the lowest and the highest trait",
-        "Where the two colours separate, the first components of z predict the trait; the "
-        "prediction itself uses all of z.",
+        "Scatter plots of subjects in the first components of z, in two colours.",
+        "One point is one subject. The prediction itself uses all of z, not only what is drawn.",
     ),
     Plan(
         "latent_units",
         "diagnostics",
         drawings.latent_units,
+        seen.latent_units,
         "Information in each latent dimension",
-        "Dimensions near zero hold no information about the subject. If all were, z would look "
-        "motion-free because of posterior collapse.",
+        "Bars of information by latent dimension.",
+        "A dimension near zero holds no information about the subject. Where all are near zero "
+        "(posterior collapse), z has no motion because it has nothing.",
     ),
     Plan(
         "frontier",
         "diagnostics",
         drawings.frontier,
+        seen.frontier,
         "What more invariance costs",
+        "Curves of leakage and fit by invariance weight.",
         "Each point is one invariance weight of {method}, tried on held-out subjects.",
     ),
     Plan(
         "training",
         "diagnostics",
         drawings.training,
+        seen.training,
         "The course of the training",
-        "Losses of {method} by epoch. Curves should have levelled off; in shaded epochs the "
-        "latents held no information.",
+        "Curves of the parts of the loss by epoch.",
+        "Losses of {method} by epoch; in shaded epochs the latents held no information.",
     ),
 )
 
@@ -192,6 +247,7 @@ def draw_figures(
     folder: RunFolder,
     place: Path,
     *,
+    with_subjects: bool = False,
     plans: Sequence[Plan] = PLANS,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -203,6 +259,8 @@ def draw_figures(
     folder : RunFolder
     place : pathlib.Path
         An existing folder for the files.
+    with_subjects : bool, default=False
+        Whether single subjects are drawn, and means of very few.
     plans : sequence of Plan
         What to draw.
     n_jobs : int, optional
@@ -218,9 +276,9 @@ def draw_figures(
         Why a figure could not be drawn, by its title.
     """
     pictures, left_out = [], {}
-    plans = [plan.worded(folder) for plan in plans]
+    plans = [plan.worded(folder) for plan in plans if with_subjects or not plan.single]
     drawn = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_draw)(plan, folder, place) for plan in plans
+        delayed(_draw)(plan, folder, place, with_subjects) for plan in plans
     )
     for done, (plan, found) in enumerate(zip(plans, drawn, strict=True), start=1):
         if isinstance(found, Picture):
@@ -232,8 +290,10 @@ def draw_figures(
     return pictures, left_out
 
 
-def _draw(plan: Plan, folder: RunFolder, place: Path) -> Picture | str | None:
+def _draw(plan: Plan, folder: RunFolder, place: Path, with_subjects: bool) -> Picture | str | None:
     """Draw one figure; answer why where the data do not allow it, None where there are none."""
+    if plan.ends and not with_subjects and not large_groups(folder):
+        return SMALL_GROUPS
     try:
         figure = plan.draw(folder)
     except InputError as error:
@@ -242,8 +302,9 @@ def _draw(plan: Plan, folder: RunFolder, place: Path) -> Picture | str | None:
         return None
     _settle(figure)
     save_figure(figure, place / plan.name)
-    html = embed(figure, plan.name, f"{plan.title}. {plan.caption}")
-    return Picture(plan.name, plan.section, plan.title, plan.caption, html)
+    said = plan.seen(folder, figure)
+    html = embed(figure, plan.name, f"{plan.kind} {said}")
+    return Picture(plan.name, plan.section, plan.title, f"{plan.reads} {said}", html)
 
 
 def _settle(figure: Figure) -> None:

@@ -44,8 +44,18 @@ def html_table(
     return HtmlTable(caption, columns, tuple(rows))
 
 
-def passed_badge(passed: bool, removed: str) -> dict[str, str]:
-    """Return the badge of a certificate; `removed` is "motion", or "motion or site"."""
+def passed_badge(passed: bool | None, removed: str) -> dict[str, str]:
+    """Return the badge of a certificate; `removed` is "motion", or "motion or site".
+
+    None is a certificate that cannot tell, since its probes have too little power.
+
+    Examples
+    --------
+    >>> passed_badge(None, "motion")
+    {'state': 'unknown', 'word': 'cannot be told'}
+    """
+    if passed is None:
+        return {"state": "unknown", "word": "cannot be told"}
     if passed:
         return {"state": "good", "word": "none"}
     return {"state": "bad", "word": f"{removed} read"}

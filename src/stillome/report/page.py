@@ -1,5 +1,6 @@
 """The page: every section's words and numbers put into the templates."""
 
+from functools import partial
 from importlib import resources
 from itertools import pairwise
 from typing import Any
@@ -14,8 +15,9 @@ from stillome.plot.glass_brain import brain_outlines
 from stillome.plot.labels import measure_label
 from stillome.report import findings, sections
 from stillome.report.figures import Picture
+from stillome.report.privacy import Hide, hider_of, large_groups
 from stillome.report.slider_data import slider_data
-from stillome.report.subject_data import flag_counts, subject_data
+from stillome.report.subject_data import flag_counts, flag_table, spread_table, subject_data
 from stillome.run.folder import RunFolder
 from stillome.run.judging import judge_run
 
@@ -32,10 +34,20 @@ _TITLES = {
     "methods": "Methods",
     "provenance": "Provenance",
 }
+# How a state is named; "unknown" is that of a certificate whose probes have too little power.
+_STATE_WORDS = {"unknown": "cannot be told"} | {
+    str(state): word for state, word in STATE_WORDS.items()
+}
 _UNITS = {"mm": "mm", "rad": "rad", "deg": "°"}
 
 
-def render(folder: RunFolder, pictures: list[Picture], left_out: dict[str, str]) -> str:
+def render(
+    folder: RunFolder,
+    pictures: list[Picture],
+    left_out: dict[str, str],
+    *,
+    with_subjects: bool = False,
+) -> str:
     """Return the HTML of the report.
 
     Parameters
@@ -44,8 +56,10 @@ def render(folder: RunFolder, pictures: list[Picture], left_out: dict[str, str])
     pictures : list of Picture
     left_out : dict of str to str
         Why a figure is missing, by its title.
+    with_subjects : bool, default=False
+        Whether single subjects are on the page: ids, rows, connectomes, file names.
     """
-    slider = _slider(folder)
+    slider = _slider(folder, with_subjects)
     absent = {
         name
         for name, there in (
@@ -60,18 +74,22 @@ def render(folder: RunFolder, pictures: list[Picture], left_out: dict[str, str])
         if name not in absent
     ]
     environment = Environment(
-        loader=PackageLoader("stillome.report"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("stillome.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        # Every text that comes from elsewhere (notes, reasons, remarks) passes here.
+        finalize=None if with_subjects else partial(_hidden, hider_of(folder)),
     )
     page = environment.get_template("report.html").render(
-        **_content(folder),
+        **_content(folder, with_subjects),
         sections=shown,
         slider=slider,
         data={
             "slider": slider,
-            "subjects": subject_data(folder),
+            "subjects": subject_data(folder) if with_subjects else None,
             "outlines": brain_outlines() if slider and slider["regions"]["mni"] else None,
         },
-        pictures_of={name: [p for p in pictures if p.section == name] for name in _TITLES},
+        pictures_of=_by_section(pictures, slider),
         left_out=left_out,
         css=_joined("css"),
         js=_joined("js"),
@@ -79,34 +97,52 @@ def render(folder: RunFolder, pictures: list[Picture], left_out: dict[str, str])
     return page + "\n"
 
 
-def _content(folder: RunFolder) -> dict[str, Any]:
+def _hidden(hide: Hide, value: Any) -> Any:
+    """Hide ids in plain text; markup is made here, from groups only."""
+    return hide(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _by_section(pictures: list[Picture], slider: dict[str, Any] | None) -> dict[str, list[Picture]]:
+    """Return the figures of every section; the slider already shows its glass brain."""
+    twice = {"glass_brain"} if slider and slider["regions"]["places"] else set()
+    shown = [one for one in pictures if one.name not in twice]
+    return {name: [one for one in shown if one.section == name] for name in _TITLES}
+
+
+def _content(folder: RunFolder, with_subjects: bool) -> dict[str, Any]:
     flags = flag_counts(folder)
     n_flagged = int((folder.subjects["flags"].fillna("") != "").sum())
     return {
         "run": {
             "stillome": folder.header.get("stillome", ""),
-            "command": folder.header.get("command"),
+            "name": folder.path.resolve().name,
         },
+        "with_subjects": with_subjects,
         "subtitle": _subtitle(folder),
         "verdict": judge_run(folder),
-        "words": STATE_WORDS,
+        "words": _STATE_WORDS,
         "sought": folder.sought,
         "several": bool(folder.settings.other_confounds),
         "facts": sections.key_facts(folder),
         "data_facts": sections.data_facts(folder),
-        "dropped": sections.dropped(folder),
+        "dropped": sections.dropped(folder, with_subjects=with_subjects),
         "motion_told": sections.motion_told(folder),
-        "changed_edges": sections.changed_edges(folder),
+        "changed_edges": sections.changed_edges(folder)
+        if with_subjects or large_groups(folder)
+        else None,
         "certificates": findings.certificate_tables(folder),
         "fidelity": findings.fidelity_table(folder),
         "graph": findings.graph_table(folder),
         "traits": findings.trait_tables(folder),
         "flags": flags,
+        "flag_table": flag_table(folder),
+        "spread": spread_table(folder),
         "flags_told": f"{things(n_flagged, 'subject')} of {folder.cohort.n_subjects:,} "
-        f"{'carries' if n_flagged == 1 else 'carry'} a flag; look at these first.",
+        f"{'carries' if n_flagged == 1 else 'carry'} a flag"
+        f"{'; look at these first' if n_flagged and with_subjects else ''}.",
         "diagnostics": findings.diagnostics(folder),
         "methods": sections.methods(folder),
-        "provenance": sections.provenance(folder),
+        "provenance": sections.provenance(folder, with_subjects=with_subjects),
     }
 
 
@@ -120,8 +156,8 @@ def _subtitle(folder: RunFolder) -> str:
     )
 
 
-def _slider(folder: RunFolder) -> dict[str, Any] | None:
-    data = slider_data(folder)
+def _slider(folder: RunFolder, with_subjects: bool) -> dict[str, Any] | None:
+    data = slider_data(folder, with_subjects=with_subjects)
     if data is None:
         return None
     references = data["references"]

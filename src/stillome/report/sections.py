@@ -1,5 +1,7 @@
 """Words and numbers of the page: the cohort, what motion did to it, where it came from."""
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,37 +23,27 @@ from stillome.report.methods_text import (
     others_removed,
     references,
 )
+from stillome.report.privacy import hider_of, shown_command
+from stillome.report.seen import things_counted
 from stillome.run.folder import RunFolder
 from stillome.run.run_certificates import RAW, find_certificate
 from stillome.run.run_files import ID
 
 _MOST_DROPPED = 500
+_MOST_FILES = 2000
 
 
 def key_facts(folder: RunFolder) -> list[dict[str, str]]:
     """Return the handful of numbers under the verdict."""
-    raw, ours, latent = (
-        find_certificate(folder.certificates, "cohort", method, features)
-        for method, features in (
-            (RAW, "connectomes"),
-            (folder.method, "connectomes"),
-            (folder.method, "z"),
-        )
-    )
-    lost = percent(folder.motion_effects.share_lost)
     facts = [
         _fact("Subjects", f"{folder.cohort.n_subjects:,}", f"{len(folder.dropped)} dropped"),
-        _fact("Lost to motion", lost, "fibres, from the least to the most moving group"),
+        _fact(
+            "Most against least motion",
+            signed_percent(-folder.motion_effects.share_lost),
+            f"{things_counted(folder)} per subject as scanned, end groups",
+        ),
     ]
-    what = folder.removed.replace("m", "M", 1)
-    if raw is not None and ours is not None:
-        change = f"{read_r2(raw.found.worst_r2)} → {read_r2(ours.found.worst_r2)}"
-        facts.append(
-            _fact(f"{what} in connectomes", change, "R² of the best probe, before → after")
-        )
-    if latent is not None:
-        best = read_r2(latent.found.worst_r2)
-        facts.append(_fact(f"{what} in z", best, "R² of the best probe"))
+    facts += [*_leakage_facts(folder, "unseen"), *_leakage_facts(folder, "cohort")]
     row = folder.fidelity[folder.fidelity["method"] == folder.method].iloc[0]
     if np.isfinite(row["r2"]):
         found = percent(float(row["identification"]))
@@ -61,8 +53,27 @@ def key_facts(folder: RunFolder) -> list[dict[str, str]]:
         note = "variance between subjects kept; 1 is ideal"
         facts.append(_fact("Individuality", f"{ratio} ×", note))
     change_of_all = float(folder.subjects["change_percent"].median()) / 100
-    facts.append(_fact("Restored", signed_percent(change_of_all), "fibres, median subject"))
+    facts.append(_fact("Changed", signed_percent(change_of_all), "by adjusting, median subject"))
     return facts
+
+
+def _leakage_facts(folder: RunFolder, use: str) -> list[dict[str, str]]:
+    """Return R² of the best probe before and after, in subjects of the fit or in others."""
+    raw, ours, latent = (
+        find_certificate(folder.certificates, use, method, features)
+        for method, features in (
+            (RAW, "connectomes"),
+            (folder.method, "connectomes"),
+            (folder.method, "z"),
+        )
+    )
+    if raw is None or ours is None:
+        return []
+    where = "unseen subjects" if use == "unseen" else "subjects of the fit"
+    name = f"{folder.removed} in {where}".replace("m", "M", 1)
+    change = f"{read_r2(raw.found.worst_r2)} → {read_r2(ours.found.worst_r2)}"
+    in_z = f"; latents z {read_r2(latent.found.worst_r2)}" if latent is not None else ""
+    return [_fact(name, change, f"largest R² of a probe, raw → adjusted{in_z}")]
 
 
 def _fact(name: str, value: str, note: str) -> dict[str, str]:
@@ -91,13 +102,13 @@ def data_facts(folder: RunFolder) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def dropped(folder: RunFolder) -> dict[str, Any]:
-    """Return who could not be used, and why."""
+def dropped(folder: RunFolder, *, with_subjects: bool) -> dict[str, Any]:
+    """Return how many could not be used and why; who they are only `with_subjects`."""
     table = folder.dropped
-    reasons = table["reason"].value_counts()
-    subjects = [
-        Row((str(row[ID]), str(row["reason"]))) for _, row in table.head(_MOST_DROPPED).iterrows()
-    ]
+    hide = str if with_subjects else hider_of(folder)
+    reasons = table["reason"].map(hide).value_counts()
+    listed_ones = table.head(_MOST_DROPPED) if with_subjects else table.iloc[:0]
+    subjects = [Row((str(row[ID]), str(row["reason"]))) for _, row in listed_ones.iterrows()]
     more = "" if len(table) <= _MOST_DROPPED else f"; the first {_MOST_DROPPED}"
     return {
         "n": len(table),
@@ -107,9 +118,8 @@ def dropped(folder: RunFolder) -> dict[str, Any]:
             ["Reason", "Subjects"],
             [Row((str(reason), f"{n:,}")) for reason, n in reasons.items()],
         ),
-        "subjects": html_table(
-            f"From dropped.tsv{more}", ["Subject", "Reason"], subjects, text=["Reason"]
-        ),
+        "subjects": with_subjects
+        and html_table(f"From dropped.tsv{more}", ["Subject", "Reason"], subjects, text=["Reason"]),
     }
 
 
@@ -117,10 +127,10 @@ def motion_told(folder: RunFolder) -> str:
     """Say in one or two sentences what motion did."""
     effects = folder.motion_effects
     median = number(float(np.median(effects.motion)), 2)
-    what = "fibres" if folder.whole_counts else "total weight"
     return (
-        f"Median {measure_label(effects.column)}: {median}. Between the group that moved least and "
-        f"the group that moved most, {percent(effects.share_lost)} of the {what} are lost; "
+        f"Median {measure_label(effects.column)}: {median}. In the group that moved most, "
+        f"{things_counted(folder)} per subject differ by {signed_percent(-effects.share_lost)} "
+        f"from the group that moved least; "
         f"{percent(effects.qcsc.share_significant)} of edges correlate with motion (median |r| "
         f"{number(effects.qcsc.median_absolute)})."
     )
@@ -150,8 +160,8 @@ def methods(folder: RunFolder) -> dict[str, Any]:
     return {"paragraph": methods_paragraph(folder), "references": references(folder)}
 
 
-def provenance(folder: RunFolder) -> dict[str, Any]:
-    """Return seed, versions, settings and the hashes of the inputs."""
+def provenance(folder: RunFolder, *, with_subjects: bool) -> dict[str, Any]:
+    """Return command, seed, versions and settings; file names only `with_subjects`."""
     told = folder.header.get("provenance") or {}
     versions = told.get("Versions") or {}
     words = METHOD_WORDS.get(folder.method)
@@ -163,11 +173,20 @@ def provenance(folder: RunFolder) -> dict[str, Any]:
         "Reference motion": listed(motion_reference(folder)),
         "Seed": str(folder.settings.seed),
         "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
-        "Results": f"run.json, certificates.tsv, subjects.tsv and others in {folder.path.name}/",
     }
-    inputs = told.get("Inputs") or {}
-    rows = [Row((str(path), str(digest))) for path, digest in list(inputs.items())[:2000]]
+    inputs = {str(path): str(digest) for path, digest in (told.get("Inputs") or {}).items()}
+    if inputs:
+        facts["Inputs"] = f"{things(len(inputs), 'file')}; SHA-256 of their sorted SHA-256:"
+        facts["Inputs"] += f" {_digest(inputs.values())}"
+    rows = [Row(pair) for pair in list(inputs.items())[:_MOST_FILES]] if with_subjects else []
+    command = folder.header.get("command") if with_subjects else shown_command(folder.settings)
     return {
+        "command": command,
         "facts": {name: value for name, value in facts.items() if value},
         "inputs": html_table("Inputs", ["File", "SHA-256"], rows, text=["SHA-256"]),
     }
+
+
+def _digest(digests: Iterable[str]) -> str:
+    """Return one fingerprint of all inputs, whatever their names are."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()

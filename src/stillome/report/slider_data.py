@@ -16,10 +16,11 @@ from stillome.run.slider import Slider
 BUDGET_BYTES = 6_500_000  # before base64, which adds a third
 _TOP = 65535
 _FEWEST_REFERENCES, _FEWEST_KEYS = 5, 3
-N_GROUPS = 3
 
 
-def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, Any] | None:
+def slider_data(
+    folder: RunFolder, *, with_subjects: bool = False, budget: int = BUDGET_BYTES
+) -> dict[str, Any] | None:
     """Return what the page needs to draw matrix, circle and brain at any reference.
 
     Upper triangles in the order of regions in the figures, as uint16 of √(value / largest): the
@@ -28,6 +29,8 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
     Parameters
     ----------
     folder : RunFolder
+    with_subjects : bool, default=False
+        Whether single subjects are there beside groups.
     budget : int
         Bytes for the matrices; references and then subjects are left out until they fit.
 
@@ -38,8 +41,9 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
     """
     if folder.slider is None:
         return None
-    n_keys = len(folder.slider.keys)
-    slider = _fitted(folder.slider, folder.cohort.n_regions, budget)
+    n_keys = len(folder.slider.keys) if with_subjects else folder.slider.n_groups
+    chosen = _kept(folder.slider, list(range(n_keys)))
+    slider = _fitted(chosen, folder.cohort.n_regions, budget)
     order = region_order(folder.cohort.regions)
     rows, columns = edge_indices(len(order))
     ordered = order[rows], order[columns]
@@ -50,7 +54,7 @@ def slider_data(folder: RunFolder, *, budget: int = BUDGET_BYTES) -> dict[str, A
         "references": [round(float(value), 6) for value in slider.references],
         "keys": list(slider.keys),
         "motion": [_or_none(value) for value in slider.observed_motion],
-        "groups": min(N_GROUPS, len(slider.keys)),
+        "groups": slider.n_groups,
         "leftOut": n_keys - len(slider.keys),
         "largest": largest,
         # Not from the packed values: those would be one fibre off the table of subjects.
@@ -67,13 +71,21 @@ def _fitted(slider: Slider, n_regions: int, budget: int) -> Slider:
     n_keys, n_references = len(slider.keys), len(slider.references)
     chosen = _spread_over(n_references, max(room // n_keys - 1, _FEWEST_REFERENCES))
     keys = max(room // (len(chosen) + 1), _FEWEST_KEYS)
-    first = min(N_GROUPS, n_keys)
+    first = slider.n_groups
     kept = [*range(first), *(first + i for i in _spread_over(n_keys - first, keys - first))]
     return replace(
-        slider,
+        _kept(slider, kept),
         references=slider.references[chosen],
-        keys=tuple(slider.keys[i] for i in kept),
         matrices=slider.matrices[np.ix_(kept, chosen)],
+    )
+
+
+def _kept(slider: Slider, kept: list[int]) -> Slider:
+    """Leave out all but some of the groups and subjects; all groups must be among them."""
+    return replace(
+        slider,
+        keys=tuple(slider.keys[i] for i in kept),
+        matrices=slider.matrices[kept],
         observed=slider.observed[kept],
         observed_motion=slider.observed_motion[kept],
     )

@@ -1,13 +1,17 @@
 """The table of subjects as the page holds it: one list per column."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from stillome.evaluate.words import number
 from stillome.plot.labels import measure_label
+from stillome.report.html_tables import HtmlTable, Row, html_table
 from stillome.run.folder import RunFolder
 from stillome.run.run_files import ID
+from stillome.run.steps.listing import FAR, flag_rules
 
 _TITLES = {
     "flags": "Flags",
@@ -22,7 +26,7 @@ _DIGITS = {"change_percent": 1, "zeros_raw": 1, "zeros_adjusted": 1, "correlatio
 
 
 def subject_data(folder: RunFolder) -> dict[str, Any]:
-    """Return columns, titles and values of the table of subjects.
+    """Return columns, titles and values of the table of subjects, and a key for ratings.
 
     Numbers are rounded to what is shown; flags are lists of words.
     """
@@ -48,13 +52,44 @@ def subject_data(folder: RunFolder) -> dict[str, Any]:
         columns.append(
             {"name": name, "title": _title(name, folder), "kind": kind, "digits": digits}
         )
-    return {"columns": columns, "values": values}
+    # Ratings are kept by the browser under a name that belongs to these subjects.
+    digest = hashlib.sha256("\n".join(values[0]).encode()).hexdigest()[:12]
+    return {"columns": columns, "values": values, "key": f"stillome-ratings-{digest}"}
 
 
 def flag_counts(folder: RunFolder) -> dict[str, int]:
     """Count the subjects that carry each flag, most frequent first."""
     flags = [flag for text in folder.subjects["flags"].fillna("") for flag in _flags(text)]
     return {str(flag): int(n) for flag, n in pd.Series(flags, dtype=object).value_counts().items()}
+
+
+def flag_table(folder: RunFolder) -> HtmlTable:
+    """Return every flag with its threshold in this cohort, and how many subjects carry it."""
+    counts = flag_counts(folder)
+    rules = flag_rules(folder.subjects, folder.settings.confounds)
+    for name in folder.settings.confounds:
+        rules["moved much"] = rules["moved much"].replace(name, measure_label(name))
+    rows = [Row((flag, rule, f"{counts.get(flag, 0):,}")) for flag, rule in rules.items()]
+    caption = (
+        f"Flags. Thresholds are {FAR:g} robust standard deviations (1.4826 × median absolute "
+        "deviation) from the median of this cohort; motion and totals on the log scale."
+    )
+    return html_table(caption, ["Flag", "Raised by", "Subjects"], rows, text=["Raised by"])
+
+
+def spread_table(folder: RunFolder) -> HtmlTable:
+    """Return quartiles over subjects of what the table of subjects holds."""
+    table = folder.subjects
+    rows = []
+    for name in (folder.measure, *_TITLES):
+        if name not in table or not pd.api.types.is_numeric_dtype(table[name].dtype):
+            continue
+        values = table[name].to_numpy(dtype=float) * (100 if name.startswith("zeros_") else 1)
+        digits = _digits(name, values, whole=folder.whole_counts)
+        quartiles = np.nanquantile(values, [0.25, 0.5, 0.75])
+        rows.append(Row((_title(name, folder), *(number(v, digits) for v in quartiles))))
+    titles = ["", "Lower quartile", "Median", "Upper quartile"]
+    return html_table("Spread over subjects", titles, rows)
 
 
 def _title(name: str, folder: RunFolder) -> str:

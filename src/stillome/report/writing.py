@@ -15,6 +15,7 @@ MARKER = "figures.json"
 def write_report(
     run_folder: str | os.PathLike[str],
     *,
+    with_subjects: bool = False,
     overwrite: bool = False,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -28,6 +29,9 @@ def write_report(
     ----------
     run_folder : path-like
         What `stillome run` left.
+    with_subjects : bool, default=False
+        Whether the page shows single subjects: their ids, their rows and some connectomes.
+        Without it, the page may be shown to anybody.
     overwrite : bool, default=False
         Whether an earlier report may be replaced.
     n_jobs : int, optional
@@ -53,10 +57,12 @@ def write_report(
     replace = overwrite or not page.exists()
     with written_aside(figures, overwrite=replace, marker=MARKER) as aside:
         aside.mkdir()
-        pictures, left_out = draw_figures(folder, aside, n_jobs=n_jobs, progress=progress)
+        pictures, left_out = draw_figures(
+            folder, aside, with_subjects=with_subjects, n_jobs=n_jobs, progress=progress
+        )
         captions = {one.name: f"{one.title}. {one.caption}" for one in pictures}
         write_json(aside / MARKER, {"figures": captions, "left_out": left_out})
-    html = render(folder, pictures, left_out)
+    html = render(folder, pictures, left_out, with_subjects=with_subjects)
     with written_aside(page, overwrite=overwrite) as aside:
         aside.write_text(html, encoding="utf-8")
     return page

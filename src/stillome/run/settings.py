@@ -23,6 +23,7 @@ _OPTIONS = {
     "form": "format",
     "subjects": "subject",
     "parameters": "set",
+    "with_subjects": "with-subjects",
 }
 NO_BASELINE = "none"
 
@@ -64,6 +65,8 @@ class RunSettings(StudyFiles):
     other_confounds : tuple of str
         Columns of `traits` (site, scanner) to remove with motion. Reading the files moves those
         among `confounds` that motion does not have to here.
+    with_subjects : bool
+        Whether the report shows single subjects: their ids, their rows and some connectomes.
 
     Raises
     ------
@@ -89,6 +92,7 @@ class RunSettings(StudyFiles):
     form: str = "relmat"
     truth: tuple[str, ...] = ()
     other_confounds: tuple[str, ...] = ()
+    with_subjects: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -221,6 +225,9 @@ def command_line(settings: RunSettings, out: str | os.PathLike[str]) -> str:
         if one.name == "parameters":
             value = {name: _quoted(given) for name, given in value.items()}
         option = "--" + _OPTIONS.get(one.name, one.name)
+        if value is True:
+            words.append(option)
+            continue
         for word in _words(value):
             words += [option, word]
     return shlex.join([*words, "--out", os.fspath(out)])

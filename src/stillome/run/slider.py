@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.persistence import written_aside
 
-_ARRAYS = ("references", "keys", "matrices", "observed", "observed_motion")
+_ARRAYS = ("references", "keys", "n_groups", "matrices", "observed", "observed_motion")
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,9 @@ class Slider:
     references : array of shape (L,)
         Values of the first confound, in its unit.
     keys : tuple of str
-        S groups and subject ids.
+        S labels: those of groups first, then ids of subjects.
+    n_groups : int
+        How many of them are groups.
     matrices : array of shape (S, L, V, V)
     observed : array of shape (S, V, V)
         As scanned; the mean for a group.
@@ -31,6 +33,7 @@ class Slider:
 
     references: NDArray[np.float64]
     keys: tuple[str, ...]
+    n_groups: int
     matrices: NDArray[np.float32] = field(repr=False)
     observed: NDArray[np.float32] = field(repr=False)
     observed_motion: NDArray[np.float64] = field(repr=False)
@@ -59,4 +62,5 @@ class Slider:
         if arrays["matrices"].shape != expected:
             raise FileError(f"{path}: shape {arrays['matrices'].shape}; expected {expected}.")
         keys = tuple(str(key) for key in arrays.pop("keys"))
-        return cls(keys=keys, **arrays)
+        n_groups = int(arrays.pop("n_groups"))
+        return cls(keys=keys, n_groups=n_groups, **arrays)

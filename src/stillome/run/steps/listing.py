@@ -1,5 +1,7 @@
 """One row per subject: motion, fibres before and after, and what deserves a second look."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -75,6 +77,60 @@ def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str
         }
     rows = zip(*flags.values(), strict=True)
     return [";".join(n for n, on in zip(flags, row, strict=True) if on) for row in rows]
+
+
+def flag_rules(table: pd.DataFrame, confounds: Sequence[str]) -> dict[str, str]:
+    """Say what raises each flag, with its threshold in this cohort.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table of subjects.
+    confounds : sequence of str
+        Its columns of motion that were removed.
+
+    Returns
+    -------
+    dict of str to str
+        One sentence by flag, in the order of `flag_subjects`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"rms_mm": [0.1, 0.2, 0.4], "fibres_raw": [90.0, 100, 110]})
+    >>> flag_rules(table.assign(change_percent=[1.0, 2, 3]), ["rms_mm"])["moved much"]
+    'rms_mm above 7.3'
+    """
+    motion = [(name, np.log(np.maximum(table[name].to_numpy(float), 1e-6))) for name in confounds]
+    moved = [f"{name} above {np.exp(_cutoffs(values)[1]):.2g}" for name, values in motion]
+    fewest = np.expm1(_cutoffs(np.log1p(table["fibres_raw"].to_numpy(float)))[0])
+    low, high = _cutoffs(table["change_percent"].to_numpy(float))
+    rules = {
+        "moved much": " or ".join(moved),
+        "motion inferred": "motion was not measured and was inferred from the connectome",
+        "unusual connectome": "the correlation with the mean connectome is far below the median",
+        "few fibres": f"a total below {fewest:,.4g}",
+        "changed much": f"a change of the total below {low:+.1f} % or above {high:+.1f} %",
+    }
+    # Without a spread, no distance from the median is large.
+    never = {
+        "moved much": not np.isfinite([_cutoffs(values)[1] for _, values in motion]).any(),
+        "few fibres": fewest <= 0,
+        "changed much": not np.isfinite(low),
+    }
+    return {
+        flag: "no subject can have it: values differ too little or too much"
+        if never.get(flag)
+        else rule.replace("-", "−")
+        for flag, rule in rules.items()
+    }
+
+
+def _cutoffs(values: Floats) -> tuple[float, float]:
+    """Return the values beyond which robust scores exceed `FAR`; infinite without spread."""
+    middle = np.nanmedian(values)
+    spread = 1.4826 * np.nanmedian(np.abs(values - middle))
+    reach = FAR * spread if spread > 0 else np.inf
+    return float(middle - reach), float(middle + reach)
 
 
 def robust_scores(values: Floats) -> Floats:

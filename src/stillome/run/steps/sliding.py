@@ -14,8 +14,11 @@ from stillome.run.slider import Slider
 
 N_REFERENCES = 9
 N_SUBJECTS = 12
-GROUP_FRACTION = 0.1
 MOST_OF_A_GROUP = 64
+# The mean of fewer subjects says too much about each of them.
+FEWEST_OF_A_GROUP = 3
+ALL = "all subjects"
+_THIRDS = ("third with the least motion", "middle third", "third with the most motion")
 
 
 class Shown(NamedTuple):
@@ -23,6 +26,7 @@ class Shown(NamedTuple):
 
     key: str
     members: NDArray[np.intp]
+    group: bool
 
 
 def slider_step(folder: RunFolder, workers: Workers) -> None:
@@ -39,6 +43,7 @@ def slider_step(folder: RunFolder, workers: Workers) -> None:
     slider = Slider(
         references=references,
         keys=tuple(entry.key for entry in shown),
+        n_groups=sum(entry.group for entry in shown),
         matrices=np.stack(found, axis=1),
         observed=_means(X, places),
         observed_motion=np.array([folder.confounds[e.members, 0].mean() for e in shown]),
@@ -47,27 +52,31 @@ def slider_step(folder: RunFolder, workers: Workers) -> None:
 
 
 def choose_references(motion: NDArray[np.float64], reference: float) -> NDArray[np.float64]:
-    """Return motion from the least (or none) to what few subjects exceed, with the reference.
+    """Return motion from the least (or none) to the largest of the cohort, with the reference.
+
+    Equal steps lead to what few subjects exceed; one last step leads to the largest motion.
 
     Examples
     --------
-    >>> choose_references(np.linspace(0.1, 0.9, 101), 0.0)[[0, 1, -1]]
-    array([0.   , 0.1075, 0.86  ])
+    >>> choose_references(np.array([0.2] * 90 + [0.8] * 10 + [2.5]), 0.0)[[0, 1, -2, -1]]
+    array([0. , 0.1, 0.8, 2.5])
     """
-    top = float(np.quantile(motion, 0.95))
+    largest = float(motion.max())
     low = min(0.0, reference, float(motion.min()))
-    if top <= low:
-        top = float(motion.max())
-    top = float(f"{top:.2g}")
-    return np.unique(np.append(np.linspace(low, max(top, reference), N_REFERENCES), reference))
+    top = float(f"{np.quantile(motion, 0.95):.2g}")
+    if not low < top < largest:
+        top = largest
+    steps = np.linspace(low, max(top, reference), N_REFERENCES)
+    return np.unique([*steps, reference, largest])
 
 
 def choose_shown(
     motion: NDArray[np.float64], known: NDArray[np.intp], ids: Sequence[str]
 ) -> list[Shown]:
-    """Choose the groups, and subjects spread evenly from least to most motion.
+    """Choose everybody, the thirds by motion, and subjects from the least to the most motion.
 
-    Of large groups some stand for all, likewise spread evenly; their label says so.
+    Of large groups some stand for all, spread evenly over motion; their label says so. Groups of
+    fewer than `FEWEST_OF_A_GROUP` subjects are left out.
 
     Parameters
     ----------
@@ -77,23 +86,45 @@ def choose_shown(
     ids : sequence of str
     """
     ordered = known[np.argsort(motion[known], kind="stable")]
-    size = max(1, round(GROUP_FRACTION * len(ordered)))
+    groups = {ALL: ordered} | motion_thirds(motion, known)
     picked = np.unique(np.linspace(0, len(ordered) - 1, N_SUBJECTS).round().astype(int))
     return [
-        _group("all subjects", ordered),
-        _group("10 % least motion", ordered[:size]),
-        _group("10 % most motion", ordered[-size:]),
-        *(Shown(ids[ordered[i]], ordered[i : i + 1]) for i in picked),
+        *(_group(label, members) for label, members in groups.items()),
+        *(Shown(ids[ordered[i]], ordered[i : i + 1], group=False) for i in picked),
     ]
+
+
+def motion_thirds(
+    motion: NDArray[np.float64], known: NDArray[np.intp]
+) -> dict[str, NDArray[np.intp]]:
+    """Return positions of the subjects of each third by motion, or of all where they are few.
+
+    Parameters
+    ----------
+    motion : array of shape (n,)
+    known : array of positions
+
+    Examples
+    --------
+    >>> motion_thirds(np.array([0.1, 0.3, 0.2]), np.arange(3))
+    {'all subjects': array([0, 2, 1])}
+    >>> list(motion_thirds(np.arange(9.0), np.arange(9)))
+    ['third with the least motion', 'middle third', 'third with the most motion']
+    """
+    ordered = known[np.argsort(motion[known], kind="stable")]
+    thirds = np.array_split(ordered, len(_THIRDS))
+    if min(map(len, thirds)) < FEWEST_OF_A_GROUP:
+        return {ALL: ordered}
+    return dict(zip(_THIRDS, thirds, strict=True))
 
 
 def _group(label: str, ordered: NDArray[np.intp]) -> Shown:
     n = len(ordered)
     if n <= MOST_OF_A_GROUP:
-        return Shown(label, ordered)
+        return Shown(f"{label} ({n})", ordered, group=True)
     # From the middle of equal parts, so that the extremes do not weigh more than others.
     places = ((np.arange(MOST_OF_A_GROUP) + 0.5) * n / MOST_OF_A_GROUP).astype(int)
-    return Shown(f"{MOST_OF_A_GROUP} of {label}", ordered[places])
+    return Shown(f"{label} ({MOST_OF_A_GROUP} of {n:,})", ordered[places], group=True)
 
 
 def _at_reference(

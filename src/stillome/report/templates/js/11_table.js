@@ -1,5 +1,7 @@
 // The table of subjects: sorted, searched, and a page of it shown at a time.
-function startTable({ columns, values }) {
+const MOST_PRINTED = 1000;
+
+function startTable({ columns, values }, ratings) {
   const find = (id) => document.getElementById(id);
   const n = values[0].length;
   const at = Object.fromEntries(columns.map((column, k) => [column.name, k]));
@@ -18,13 +20,19 @@ function startTable({ columns, values }) {
     return (view.down ? -order : order) || a - b;
   }
 
+  function matches(wanted, flags, id) {
+    if (wanted === "any") return flags.length > 0;
+    if (wanted === "rated") return ratings.given.has(id);
+    if (wanted === "unrated") return !ratings.given.has(id);
+    return !wanted || flags.includes(wanted);
+  }
+
   function filter() {
     const wanted = find("search").value.trim().toLowerCase();
     const flag = find("flag").value;
     const flags = values[at.flags];
     view.order = [...Array(n).keys()].filter((row) => {
-      if (flag === "any" && !flags[row].length) return false;
-      if (flag && flag !== "any" && !flags[row].includes(flag)) return false;
+      if (!matches(flag, flags[row], values[0][row])) return false;
       return !wanted || values[0][row].toLowerCase().includes(wanted)
         || flags[row].some((word) => word.toLowerCase().includes(wanted));
     }).sort(compare);
@@ -49,13 +57,18 @@ function startTable({ columns, values }) {
     return td;
   }
 
+  function cells(row) {
+    const [first, ...others] = columns.map((column, k) => cell(column, values[k][row]));
+    return [first, ratingCell(ratings, values[0][row]), noteCell(ratings, values[0][row]), ...others];
+  }
+
   function draw() {
     const pages = Math.max(1, Math.ceil(view.order.length / view.size));
-    view.page = Math.min(view.page, pages - 1);
+    view.page = Math.max(0, Math.min(view.page, pages - 1));
     const start = view.page * view.size;
     const rows = view.order.slice(start, start + view.size).map((row) => {
       const tr = document.createElement("tr");
-      tr.append(...columns.map((column, k) => cell(column, values[k][row])));
+      tr.append(...cells(row));
       return tr;
     });
     find("rows").replaceChildren(...rows);
@@ -64,7 +77,10 @@ function startTable({ columns, values }) {
       : "No subject matches.";
     find("back").disabled = view.page === 0;
     find("next").disabled = view.page === pages - 1;
-    document.querySelectorAll(".subjects th").forEach((th, k) => {
+    find("page").value = String(view.page + 1);
+    find("page").max = String(pages);
+    find("pages").textContent = formatNumber(pages);
+    document.querySelectorAll(".subjects th:not(.plain)").forEach((th, k) => {
       if (k === view.column) th.setAttribute("aria-sort", view.down ? "descending" : "ascending");
       else th.removeAttribute("aria-sort");
     });
@@ -82,7 +98,15 @@ function startTable({ columns, values }) {
   find("size").addEventListener("change", (event) => { view.size = Number(event.target.value); view.page = 0; draw(); });
   find("back").addEventListener("click", () => { view.page -= 1; draw(); });
   find("next").addEventListener("click", () => { view.page += 1; draw(); });
+  find("page").addEventListener("change", (event) => { view.page = Math.round(Number(event.target.value) || 1) - 1; draw(); });
+  ratings.listeners.push(() => { if (!ratings.given.size) draw(); });
+  // Paper has no pages to turn: print all rows, unless they would be a book.
+  addEventListener("beforeprint", () => {
+    view.before = view.size;
+    if (view.order.length <= MOST_PRINTED) { view.size = Math.max(1, view.order.length); view.page = 0; draw(); }
+  });
+  addEventListener("afterprint", () => { view.size = view.before; draw(); });
   filter();
 }
 
-startTable(DATA.subjects);
+if (DATA.subjects) startTable(DATA.subjects, startRatings(DATA.subjects));
