@@ -39,13 +39,20 @@ def motion(
     frames: Annotated[
         str | None, typer.Option(help="Which transforms are frames, e.g. '*b0*.mat'.")
     ] = None,
+    confound: Annotated[
+        list[str] | None,
+        typer.Option(help="A further column of the tables to take; repeat for several."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Summarise head motion and residual misalignment, one row per subject.
 
-    Finds what eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep and ABCD write, says which measure
-    each column is, and never mixes the measures of different tools in one column.
+    Finds what eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep and ABCD write, and columns of tables
+    with a usual name (docs/cli.md lists them). Says which measure each column is, and never mixes
+    the measures of different tools in one column.
+
+    Example: stillome motion derivatives/eddy --out motion.tsv
     """
     from stillome import __version__
     from stillome.io.motion.motion_table import sidecar_of, write_motion
@@ -55,7 +62,9 @@ def motion(
     for place in (out, sidecar_of(out)):
         check_replaceable(place, overwrite=overwrite)
     unit = rotation_unit.value if rotation_unit else None
-    found = read_motion(folders, session=session, rotation_unit=unit, frames=frames)
+    found = read_motion(
+        folders, session=session, rotation_unit=unit, frames=frames, confounds=confound or ()
+    )
     sidecar = write_motion(found, out, version=__version__, overwrite=overwrite)
     if quiet:
         print(out)

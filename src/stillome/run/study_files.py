@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import not_motion
+from stillome.cohort.motion_names import measure_of
 from stillome.exceptions import InputError, StillomeWarning
-from stillome.io.cohorts import join_subjects, read_cohort
+from stillome.io.cohorts import MotionNeeded, join_subjects, read_cohort
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.motion.summary import read_motion
-from stillome.io.tables.phenotypes import read_traits
+from stillome.io.tables.phenotypes import read_traits, trait_columns
 from stillome.persistence import write_table, written_aside
 
 PathLike = str | os.PathLike[str]
@@ -129,6 +130,8 @@ def read_study(
     columns: Sequence[str] | None = None,
     confounds: Sequence[str] = (),
     *,
+    measures: Sequence[str] = (),
+    motion_needed: MotionNeeded = "value",
     dropped: PathLike | None = None,
     listed: PathLike | None = None,
     overwrite: bool = False,
@@ -142,6 +145,10 @@ def read_study(
         Columns of the traits that are needed; by default all.
     confounds : sequence of str
         Confounds asked for; those that motion does not have are looked for in the traits.
+    measures : sequence of str
+        Columns of motion that a model needs.
+    motion_needed : {"value", "row", "nothing"}
+        What a subject must have in a table of motion, as for `join_subjects`.
     dropped : path-like, optional
         A table (``dropped.tsv``) to write with those who were left out, and why.
     listed : path-like, optional
@@ -160,19 +167,25 @@ def read_study(
         How many subjects were left out, and why.
     """
     data = read_matrices(files, files.connectomes)
-    tables = read_tables(files, columns, confounds)
+    tables = read_tables(files, columns, confounds, measures=measures)
     if files.subjects:
         tables = tables.of(data.subject_ids)
     kept, left_out = join_or_say(
-        data.subject_ids, tables, dropped=dropped, listed=listed, overwrite=overwrite
+        data.subject_ids,
+        tables,
+        motion_needed=motion_needed,
+        dropped=dropped,
+        listed=listed,
+        overwrite=overwrite,
     )
     data_kept = select_subjects(data, kept)
     cohort = read_cohort(
         data_kept,
-        motion=None if tables.motion is None else tables.motion.loc[kept],
+        motion=None if tables.motion is None else tables.motion.reindex(kept),
         traits=None if tables.traits is None else tables.traits.loc[kept],
         labels=files.labels,
         lengths=files.lengths,
+        motion_needed=motion_needed,
     )
     read = tuple(dict.fromkeys([*data_kept.source.files, *tables.files]))
     return StudyData(data_kept, cohort, tables.motion, left_out, read)
@@ -215,10 +228,28 @@ def read_truth(
 
 
 def read_tables(
-    files: StudyFiles, columns: Sequence[str] | None = None, confounds: Sequence[str] = ()
+    files: StudyFiles,
+    columns: Sequence[str] | None = None,
+    confounds: Sequence[str] = (),
+    *,
+    measures: Sequence[str] = (),
 ) -> SubjectTables:
-    """Read motion and traits of everybody who is in them; see `read_study`."""
-    motion = read_motion(list(files.motion), session=files.session) if files.motion else None
+    """Read motion and traits of everybody who is in them.
+
+    Parameters
+    ----------
+    files, columns, confounds
+        As for `read_study`.
+    measures : sequence of str
+        Columns of motion that a model needs; they are not looked for in the traits.
+    """
+    there = trait_columns(files.traits) if files.traits else set()
+    # Of a column that both have, motion's is meant only if its name says so: age is no motion.
+    own = [name for name in confounds if measure_of(name) or name not in there]
+    motion = None
+    if files.motion:
+        wanted_of_motion = (*own, *measures)
+        motion = read_motion(list(files.motion), session=files.session, confounds=wanted_of_motion)
     wanted = None
     if columns is not None:
         wanted = list(dict.fromkeys([*columns, *not_motion(motion, confounds)]))
@@ -238,6 +269,7 @@ def join_or_say(
     subject_ids: Sequence[str],
     tables: SubjectTables,
     *,
+    motion_needed: MotionNeeded = "value",
     dropped: PathLike | None = None,
     listed: PathLike | None = None,
     overwrite: bool = False,
@@ -249,7 +281,7 @@ def join_or_say(
     subject_ids : sequence of str
         Those with connectomes or features.
     tables : SubjectTables
-    dropped, listed, overwrite
+    motion_needed, dropped, listed, overwrite
         As for `read_study`.
 
     Raises
@@ -262,7 +294,9 @@ def join_or_say(
     StillomeWarning
         If somebody was left out.
     """
-    kept, left_out = join_subjects(subject_ids, tables.motion, tables.traits)
+    kept, left_out = join_subjects(
+        subject_ids, tables.motion, tables.traits, motion_needed=motion_needed
+    )
     if dropped is not None:
         with written_aside(dropped, overwrite=overwrite) as aside:
             write_table(aside, left_out)
