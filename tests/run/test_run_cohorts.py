@@ -55,15 +55,15 @@ def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
 
 
 def test_families_stay_together_and_covariates_are_kept(tmp_path):
-    settings = write_study(
-        tmp_path / "study", 64, trait=("reading",), keep=("age",), group="family", baselines=()
-    )
+    chosen = {"trait": ("reading",), "keep": ("age", "sex"), "group": "family", "baselines": ()}
+    settings = write_study(tmp_path / "study", 64, **chosen)
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Certifying"))
     model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
-    assert model["inputs"]["kept"] == ["age"]
+    assert list(model["inputs"]["keeping"]["numbers"]) == ["age"]
+    assert model["inputs"]["keeping"]["levels"] == {"sex": ["f", "m"]}
     inputs = read_inputs(settings)
-    assert list(inputs.cohort.traits) == ["reading", "age", "family"]
+    assert list(inputs.cohort.traits) == ["reading", "age", "sex", "family"]
 
 
 class Keeping(EdgewiseRegression):

@@ -94,6 +94,7 @@ def fit_study(
     Without traits, covariates to keep and groups, all further columns of numbers are learned.
     """
     from stillome.cohort.confound_choice import choose_removed
+    from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.methods.fitted import FittedModel
     from stillome.methods.storage import Storable
@@ -104,8 +105,9 @@ def fit_study(
     coding = removed.coding(cohort.motion, cohort.traits)
     coded = coding.encode(cohort.motion, cohort.traits)
     arguments: dict[str, Any] = {"confounds": check_columns(coded, coding.names, "confound")}
+    covariates = kept_covariates(cohort.traits, keep)
     if keep:
-        arguments["covariates_to_keep"] = check_columns(cohort.traits, keep, "column to keep")
+        arguments["covariates_to_keep"] = covariates.values
     if not (traits or keep or group):
         traits = [n for n in cohort.traits.select_dtypes("number") if n not in removed.others]
     predicted = tuple(dict.fromkeys(traits))
@@ -123,7 +125,7 @@ def fit_study(
         model,
         coding,
         traits=predicted,
-        kept=tuple(keep),
+        keeping=covariates.coding,
         regions=tuple(cohort.regions["name"]),
         measure=read.data.measure,
     )

@@ -44,8 +44,8 @@ Confound = Annotated[
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column of the traits (age, sex) that is correlated with motion and must not be "
-        "removed with it; repeat for several."
+        help="A column of the traits, numbers or text (age, sex), whose effect on connectomes must "
+        "stay although it is correlated with motion; repeat for several."
     ),
 ]
 Group = Annotated[

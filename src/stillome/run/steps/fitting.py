@@ -35,7 +35,7 @@ def fit_step(folder: RunFolder, workers: Workers) -> None:
         model,
         folder.coding,
         traits=settings.trait,
-        kept=settings.keep,
+        keeping=folder.keeping,
         regions=tuple(cohort.regions["name"]),
         measure=folder.source["measure"],
     )
