@@ -16,7 +16,7 @@ from stillome.exceptions import FileError, StillomeError, StillomeWarning
 from stillome.io.clean import NotSquareError
 from stillome.io.companions import describe_companion, describe_regions, describe_transform
 from stillome.io.connectome_data import ConnectomeData
-from stillome.io.connectome_measures import NotCountsError, SeveralMatricesError
+from stillome.io.connectome_measures import AVERAGE, NotCountsError, SeveralMatricesError
 from stillome.io.connectomes import read_connectomes
 from stillome.io.formats.text_matrix import first_cells, is_number
 from stillome.io.guarded_files import existing_path, open_item
@@ -105,6 +105,9 @@ def _looks_despite(refused: StillomeError, *, unknown: bool) -> tuple[Look, ...]
     """Choose how to describe a file that a reader recognised but refused."""
     if isinstance(refused, NotCountsError):
         kind = refused.kind
+        if kind == AVERAGE:  # which nothing reads
+            facts = {"measure": "an average along streamlines"}
+            return (lambda path, **_: Inspection(os.fspath(path), _producer(path), facts),)
         return (lambda path, **reading: _connectomes(path, **{**reading, "measure": kind}),)
     if isinstance(refused, SeveralMatricesError):
         facts = {"matrices": f"{len(refused.choices)}: {', '.join(refused.choices)}"}
