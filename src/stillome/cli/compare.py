@@ -89,7 +89,15 @@ def compare(
     ):
         step("Reading")
         columns = [*names, *kept, *([group] if group else [])]
-        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
+        read = read_study(
+            files,
+            columns,
+            confound or (),
+            distinct=True,
+            group=group,
+            dropped=dropped,
+            overwrite=overwrite,
+        )
         cohort = read.cohort
         removed = choose_removed(cohort.motion, cohort.traits, confound or ())
         confounds = [*removed.motion, *removed.others]

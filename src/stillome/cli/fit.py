@@ -69,7 +69,15 @@ def fit(
         steps(2, quiet=quiet) as step,
     ):
         step("Reading")
-        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
+        read = read_study(
+            files,
+            columns,
+            confound or (),
+            distinct=True,
+            group=group,
+            dropped=dropped,
+            overwrite=overwrite,
+        )
         step(f"Fitting {type(model).__name__} to {read.cohort.n_subjects} subjects")
         fitted = fit_study(
             model, read, confound or (), trait or (), keep or (), group, seed=seed, step=step

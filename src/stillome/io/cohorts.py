@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -117,7 +117,8 @@ def read_cohort(
         data = read_connectomes(data, labels=labels, session=session, **reading)
     moved = _motion_table(motion, session, rotation_unit, confounds)
     known = _trait_table(traits, event, trait_columns, missing_values)
-    join = join_subjects(data.subject_ids, moved, known, motion_needed=motion_needed)
+    empty = without_fibres(data)
+    join = join_subjects(data.subject_ids, moved, known, empty=empty, motion_needed=motion_needed)
     if dropped is not None:
         with written_aside(dropped, overwrite=overwrite) as aside:
             write_table(aside, join.dropped)
@@ -138,6 +139,7 @@ def join_subjects(
     motion: pd.DataFrame | None,
     traits: pd.DataFrame | None,
     *,
+    empty: Collection[str] = (),
     motion_needed: MotionNeeded = "value",
 ) -> Join:
     """Find the subjects that have everything, and what each of the others lacks.
@@ -148,6 +150,8 @@ def join_subjects(
         Those with connectomes, normalised.
     motion, traits : pandas.DataFrame or None
         Indexed by normalised id.
+    empty : collection of str
+        Those whose connectome has no fibre at all; they are left out.
     motion_needed : {"value", "row", "nothing"}
         What a subject must have in `motion`: a value, a row (of which all values may be missing),
         or neither. A method that infers motion needs no value.
@@ -157,7 +161,9 @@ def join_subjects(
     InputError
         If connectomes and a table have no id in common (E10).
     """
-    lacking: dict[str, list[str]] = {subject: [] for subject in subject_ids}
+    lacking: dict[str, list[str]] = {
+        subject: ["no fibre"] if subject in empty else [] for subject in subject_ids
+    }
     scanned = frozenset(subject_ids)
     for name, table in (("motion", motion), ("traits", traits)):
         if table is None:
@@ -189,6 +195,15 @@ def join_subjects(
     return Join(kept, pd.DataFrame(rows, columns=["participant_id", "reason"]))
 
 
+def without_fibres(data: ConnectomeData) -> set[str]:
+    """Return the subjects whose connectome is empty."""
+    return {
+        subject
+        for subject, one in zip(data.subject_ids, data.connectomes, strict=True)
+        if not np.any(one)
+    }
+
+
 def _report(join: Join, dropped: PathLike | None) -> None:
     """Say who was left out: subjects that lack something (E13), and rows without a connectome."""
     reasons = join.dropped["reason"]
@@ -198,6 +213,9 @@ def _report(join: Join, dropped: PathLike | None) -> None:
     where = f"Listed in {place}" if place else "Pass dropped='dropped.tsv' to list them"
     unseen = join.dropped.loc[reasons == "no connectome", "participant_id"]
     kept = f"kept {len(join.kept)}. {where}"
+    n_empty = int(reasons.str.contains("no fibre").sum())
+    if n_empty:
+        kept = f"{n_empty} have an empty connectome; {kept}"
     sentence = f"{n_motion} subjects lack motion, {n_traits} lack traits; {kept}"
     if len(unseen):
         absent = f"{len(unseen)} subjects of the tables have no connectome, e.g. {unseen.iloc[0]!r}"

@@ -53,7 +53,15 @@ def read_inputs(settings: RunSettings) -> Inputs:
     # Who has a row of motion without a value stays: a method that infers motion adjusts them too.
     infers = isinstance(make_method(settings.method), InfersMotion)
     needed: MotionNeeded = "row" if infers else "value"
-    read = read_study(settings, columns, asked, motion_needed=needed, listed="dropped.tsv")
+    read = read_study(
+        settings,
+        columns,
+        asked,
+        motion_needed=needed,
+        distinct=True,
+        group=settings.group,
+        listed="dropped.tsv",
+    )
     cohort = read.cohort
     removed = choose_removed(cohort.motion, cohort.traits, asked)
     settings = replace(settings, confounds=removed.motion, other_confounds=removed.others)

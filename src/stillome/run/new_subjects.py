@@ -12,7 +12,8 @@ from stillome.arrays import Floats
 from stillome.cohort.reference import GivenReference, resolve_reference
 from stillome.methods.fitted import FittedModel
 from stillome.run.inferred_motion import InfersMotion, inferred_motion, warn_of_inferred
-from stillome.run.study_files import PathLike, StudyData, StudyFiles, read_study
+from stillome.run.study_files import StudyData, StudyFiles, read_study
+from stillome.run.subject_tables import PathLike
 
 
 @dataclass(frozen=True, eq=False)
