@@ -9,7 +9,9 @@ import typer
 
 from stillome.cli.console import heading
 from stillome.cli.console import table as aligned
-from stillome.cli.options import Overwrite, Quiet
+from stillome.cli.file_options import ids_of
+from stillome.cli.options import Overwrite, Quiet, Subjects
+from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +45,7 @@ def motion(
         list[str] | None,
         typer.Option(help="A further column of the tables to take; repeat for several."),
     ] = None,
+    subjects: Subjects = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,6 +68,11 @@ def motion(
     found = read_motion(
         folders, session=session, rotation_unit=unit, frames=frames, confounds=confound or ()
     )
+    wanted = ids_of(subjects)
+    missing = next((subject for subject in wanted if subject not in found.index), None)
+    if missing is not None:
+        raise InputError(f"subjects: no motion of {missing!r}. Leave it out of the list.")
+    found = found.loc[wanted] if wanted else found
     sidecar = write_motion(found, out, version=__version__, overwrite=overwrite)
     if quiet:
         print(out)

@@ -94,11 +94,13 @@ Symmetrize = Annotated[
     str | None, typer.Option(help="max, mean or upper, for matrices that are not symmetric.")
 ]
 Session = Annotated[str | None, typer.Option(help="The session, where subjects have several.")]
-Subject = Annotated[
-    list[str] | None, typer.Option(help="An id; repeat for several. By default everybody.")
-]
 Subjects = Annotated[
-    Path | None, typer.Option(help="A file with the ids wanted, one per line; others are left out.")
+    list[str] | None,
+    typer.Option(
+        "--subjects",
+        "--subject",
+        help="An id, or a file with one id per line; repeat for several. By default everybody.",
+    ),
 ]
 Dropped = Annotated[
     Path | None, typer.Option(help="A table (dropped.tsv) for who was left out, and why.")

@@ -21,7 +21,6 @@ _OPTIONS = {
     "other_confounds": "confound",
     "baselines": "baseline",
     "form": "format",
-    "subjects": "subject",
     "parameters": "set",
 }
 NO_BASELINE = "none"
