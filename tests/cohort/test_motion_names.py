@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from stillome.cohort.confound_choice import CONFOUND_ORDER
@@ -40,3 +43,12 @@ def test_units_are_judged_only_where_they_are_known():
     assert unit_trouble("n_outlier_slices", 300.0) is None
     assert unit_trouble("mean_fd", 0.0) is None
     assert "number of slices" in unit_trouble("outliers_percent", 300.0)
+
+
+def test_the_documentation_lists_every_name():
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    listed = text[text.index("### Motion") : text.index("### Counts and weights")]
+    for known in MOTION_NAMES.values():
+        (row,) = (line for line in listed.splitlines() if line.startswith(f"| {known.meaning} |"))
+        assert re.findall(r"`([^`]+)`", row) == list(known.names)
+        assert re.findall(r"\d{5}", row) == [str(field) for field in known.fields]

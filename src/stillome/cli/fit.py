@@ -117,7 +117,8 @@ def fit_study(
     if keep:
         arguments["covariates_to_keep"] = covariates.values
     if not (traits or keep or group):
-        traits = [n for n in cohort.traits.select_dtypes("number") if n not in removed.others]
+        numbers = cohort.traits.select_dtypes("number")
+        traits = [n for n in numbers if n not in (*removed.motion, *removed.others)]
     predicted = tuple(dict.fromkeys(traits))
     y = check_columns(cohort.traits, predicted, "trait") if predicted else None
     groups = None if group is None else cohort.traits[group].to_numpy(dtype=object)

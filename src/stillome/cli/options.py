@@ -37,8 +37,8 @@ Trait = Annotated[
 Confound = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column of motion (by default the first that is there of rms_mm, fd_mm …), or of "
-        "the traits (site) to remove with it; repeat for several."
+        help="Any column of numbers in the motion tables (by default the first usual name that is "
+        "there, such as rms_mm or mean_fd), or a column of the traits (site); repeat for several."
     ),
 ]
 Keep = Annotated[

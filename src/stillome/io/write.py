@@ -55,7 +55,8 @@ def write_connectomes(
     connectomes : array of shape (n, V, V) or (n, V(V-1)/2), optional
         What to write for these subjects, in their order; by default what was read.
     form : {"same", "relmat"}
-        ``"same"`` keeps format, triangle, file names, separators and the layout of numbers; ``"relmat"`` writes
+        ``"same"`` keeps format, triangle, file names, separators and the layout of numbers;
+        ``"relmat"`` writes
         ``sub-<id>/dwi/sub-<id>_meas-<measure>_relmat.dense.tsv`` with a JSON each, which has the
         hash of the file that this subject came from.
     random_state : int, optional
