@@ -230,7 +230,7 @@ def test_a_run_of_another_version_is_not_continued(whole, tmp_path):
 
 def test_an_earlier_run_stays_until_the_new_inputs_were_judged(whole, tmp_path):
     out, settings, _ = whole
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="resume=True to continue it, overwrite=True to replace"):
         run_pipeline(settings, out)
     before = contents(out)
     with pytest.raises(StillomeError):

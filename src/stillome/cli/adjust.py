@@ -96,7 +96,8 @@ def adjust(
         if seed is None:
             seed = fitted.model.get_params().get("random_state")
         _write(out, new, _parts(answer, draws), form.value, seed, overwrite)
-    print(out if quiet else f"{new.study.cohort.n_subjects} subjects adjusted in {out}")
+    n = new.study.cohort.n_subjects
+    print(out if quiet else f"{n} subject{'s' if n > 1 else ''} adjusted in {out}")
 
 
 def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":

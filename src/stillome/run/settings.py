@@ -21,6 +21,7 @@ _OPTIONS = {
     "other_confounds": "confound",
     "baselines": "baseline",
     "form": "format",
+    "subjects": "subject",
     "parameters": "set",
 }
 NO_BASELINE = "none"
