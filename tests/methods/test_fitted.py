@@ -27,7 +27,7 @@ FITTED = FittedModel(
     model(),
     ConfoundCoding(("rms_mm", "rotation_rad")),
     traits=("reading",),
-    kept=("age",),
+    keeping=ConfoundCoding((), {"age": 9.5}, {"sex": ("f", "m")}),
     regions=REGIONS,
     measure="count",
 )
@@ -35,7 +35,7 @@ FITTED = FittedModel(
 
 def test_names_come_back(tmp_path: Path) -> None:
     loaded = load_fitted(save_fitted(FITTED, tmp_path / "model"))
-    for name in ("confounds", "traits", "kept", "regions", "measure"):
+    for name in ("confounds", "traits", "keeping", "kept", "regions", "measure"):
         assert getattr(loaded, name) == getattr(FITTED, name)
     assert EdgewiseRegression.load(tmp_path / "model").n_confounds_ == 2
 

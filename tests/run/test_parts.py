@@ -175,7 +175,10 @@ def test_each_flag_is_raised_by_what_it_names():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_jobs_answer_in_order_and_warn_once(n_jobs):
     done = []
-    tables = [pd.DataFrame({name: [0, 1], "n": [0, 1]}) for name in ("rms_mm", "fd_mm", "rms_mm")]
+    tables = [
+        pd.DataFrame({name: [0, 1], "rotation_rad": [0.0, 0.1]})
+        for name in ("rms_mm", "fd_mm", "rms_mm")
+    ]
     with pytest.warns(StillomeWarning, match="Motion is measured by") as said:
         answers = run_jobs(
             [partial(choose_confounds, table) for table in tables],

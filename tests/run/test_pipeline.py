@@ -130,7 +130,7 @@ def test_every_file_of_a_run_is_in_the_table_of_files(whole):
     found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert {path for path in found if not any(Path(path).is_relative_to(n) for n in names)} == set()
     absent = {key for key, file in FILES.items() if not (out / file.name).exists()}
-    assert absent == {"truth", "frontier", "history", "figures", "report"}
+    assert absent == {"truth", "frontier", "history", "inferred", "figures", "report"}
 
 
 def test_baselines_are_fitted_once_for_certificates_and_fidelity(whole):
@@ -233,7 +233,7 @@ def test_a_run_of_another_version_is_not_continued(whole, tmp_path):
 
 def test_an_earlier_run_stays_until_the_new_inputs_were_judged(whole, tmp_path):
     out, settings, _ = whole
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="resume=True to continue it, overwrite=True to replace"):
         run_pipeline(settings, out)
     before = contents(out)
     with pytest.raises(StillomeError):

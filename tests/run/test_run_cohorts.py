@@ -34,10 +34,15 @@ def stop_before(name):
 
 def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
     settings = write_study(tmp_path / "study", 40, trait=(), traits=(), baselines=())
-    motion = pd.read_csv(settings.motion[0], sep="\t")
+    motion = pd.read_csv(settings.motion[0], sep="\t")[["participant_id", "rms_mm"]]
     motion.loc[:2, "rms_mm"] = np.nan
     motion.to_csv(settings.motion[0], sep="\t", na_rep="n/a", index=False)
-    out = run_pipeline(settings, tmp_path / "out", report=False)
+    with pytest.warns(StillomeWarning, match=r"rms_mm of 3 subjects .* e\.g\. of '000': .* ± "):
+        out = run_pipeline(settings, tmp_path / "out", report=False)
+    inferred = pd.read_csv(out / "inferred_motion.tsv", sep="\t", dtype={"participant_id": str})
+    assert inferred["participant_id"].tolist() == ["000", "001", "002"]
+    assert set(inferred["column"]) == {"rms_mm"}
+    assert (inferred["sd"] > 0).all()
     subjects = pd.read_csv(out / "subjects.tsv", sep="\t", keep_default_na=False)
     assert (subjects["flags"].str.contains("motion inferred")).sum() == 3
     certificates = pd.read_csv(out / "certificates.tsv", sep="\t")
@@ -50,15 +55,15 @@ def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
 
 
 def test_families_stay_together_and_covariates_are_kept(tmp_path):
-    settings = write_study(
-        tmp_path / "study", 64, trait=("reading",), keep=("age",), group="family", baselines=()
-    )
+    chosen = {"trait": ("reading",), "keep": ("age", "sex"), "group": "family", "baselines": ()}
+    settings = write_study(tmp_path / "study", 64, **chosen)
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out", step=stop_before("Certifying"))
     model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
-    assert model["inputs"]["kept"] == ["age"]
+    assert list(model["inputs"]["keeping"]["numbers"]) == ["age"]
+    assert model["inputs"]["keeping"]["levels"] == {"sex": ["f", "m"]}
     inputs = read_inputs(settings)
-    assert list(inputs.cohort.traits) == ["reading", "age", "family"]
+    assert list(inputs.cohort.traits) == ["reading", "age", "sex", "family"]
 
 
 class Keeping(EdgewiseRegression):
@@ -149,7 +154,7 @@ def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
 
 def test_the_first_usual_measure_of_motion_is_chosen_and_said():
     motion = pd.DataFrame({"fd_mm": [0.1, 0.2], "translation_mm": [1.0, 2.0], "n": [1, 2]})
-    with pytest.warns(StillomeWarning, match="measured by fd_mm; translation_mm, n could"):
+    with pytest.warns(StillomeWarning, match="measured by fd_mm; translation_mm could"):
         assert choose_confounds(motion) == ("fd_mm",)
     assert choose_confounds(motion[["fd_mm"]]) == ("fd_mm",)
     pair = pd.DataFrame({"translation_mm": [1.0, 2.0], "rotation_rad": [0.0, 0.1]})

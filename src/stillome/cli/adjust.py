@@ -61,7 +61,8 @@ def adjust(
 
     Sites are adjusted to the one with most subjects in the fit, unless --reference names another.
     Files keep their names and format. With --draws or --interval the folder holds one folder for
-    each draw (adjusted, if there is one) and bound (lower, upper).
+    each draw (adjusted, if there is one) and bound (lower, upper). Motion that inv-fa inferred is
+    in inferred_motion.tsv, with its standard deviation.
 
     Example: stillome adjust model --connectomes new --motion new.tsv --out adjusted
     """
@@ -95,7 +96,8 @@ def adjust(
         if seed is None:
             seed = fitted.model.get_params().get("random_state")
         _write(out, new, _parts(answer, draws), form.value, seed, overwrite)
-    print(out if quiet else f"{new.study.cohort.n_subjects} subjects adjusted in {out}")
+    n = new.study.cohort.n_subjects
+    print(out if quiet else f"{n} subject{'s' if n > 1 else ''} adjusted in {out}")
 
 
 def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":
@@ -118,7 +120,8 @@ def _write(
     overwrite: bool,
 ) -> None:
     from stillome.io.write import DESCRIPTION, write_connectomes, write_dataset_description
-    from stillome.persistence import written_aside
+    from stillome.persistence import write_table, written_aside
+    from stillome.run.inferred_motion import INFERRED
 
     description = f"motion-adjusted connectomes by {type(new.fitted.model).__name__}"
     with written_aside(out, overwrite=overwrite, marker=DESCRIPTION) as aside:
@@ -134,3 +137,5 @@ def _write(
                 random_state=seed if isinstance(seed, int) else None,
                 description=description,
             )
+        if len(new.inferred):
+            write_table(aside / INFERRED, new.inferred)

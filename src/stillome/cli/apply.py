@@ -25,6 +25,8 @@ def write_applied(
 ) -> "pd.DataFrame":
     """Write the latents or the predicted traits of subjects, one row each, and return them.
 
+    Motion that was inferred is written beside them, as ``<name>_inferred_motion.tsv``.
+
     Raises
     ------
     FileError, InputError
@@ -32,9 +34,13 @@ def write_applied(
     """
     from stillome.io.write import write_described_table
     from stillome.methods.fitted import load_fitted
+    from stillome.persistence import check_replaceable, write_table, written_aside
+    from stillome.run.inferred_motion import INFERRED
     from stillome.run.new_subjects import read_new_subjects
 
     check_table(out, overwrite=overwrite)
+    beside = out.with_name(f"{out.stem}_{INFERRED}")
+    check_replaceable(beside, overwrite=overwrite)
     fitted = load_fitted(model)
     if what == "predictions" and not fitted.traits:
         raise InputError(
@@ -52,4 +58,7 @@ def write_applied(
         inputs=[model, *new.study.files],
         overwrite=overwrite,
     )
+    if len(new.inferred):
+        with written_aside(beside, overwrite=overwrite) as aside:
+            write_table(aside, new.inferred)
     return table

@@ -52,7 +52,12 @@ def bids(
     level: Annotated[Level, typer.Argument(help="Fit to everybody, or apply to participants.")],
     participant_label: Annotated[
         list[str] | None,
-        typer.Option(help="An id, with or without sub-; repeat for several."),
+        typer.Option(
+            "--participant-label",
+            "--subjects",
+            "--subject",
+            help="An id, with or without sub-, or a file of ids; repeat for several.",
+        ),
     ] = None,
     session_label: Annotated[
         str | None, typer.Option(help="The session, with or without ses-.")
@@ -97,7 +102,7 @@ def bids(
 
     Example: stillome bids derivatives/qsirecon results group --trait age
     """
-    from stillome.io.subject_ids import bare_session, normalise_id
+    from stillome.io.subject_ids import bare_session
 
     files = study_files(
         connectomes=[str(bids_dir)],
@@ -109,7 +114,7 @@ def bids(
         measure=measure,
         symmetrize=symmetrize,
         session=bare_session(session_label) if session_label else None,
-        subject=[normalise_id(label) for label in participant_label or ()],
+        subjects=participant_label,
     )
     if level is Level.participant:
         from stillome.run.participants import apply_to_participants

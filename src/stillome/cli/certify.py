@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from stillome.cohort.confound_choice import Removed
     from stillome.evaluate.leakage.certificate import LeakageCertificate
-    from stillome.run.study_files import StudyFiles, SubjectTables
+    from stillome.run.study_files import StudyFiles
+    from stillome.run.subject_tables import SubjectTables
 
 LEAKS = 3
 
@@ -90,7 +91,8 @@ def certify(
     from stillome.cohort.confound_choice import check_apart, choose_removed
     from stillome.cohort.confound_coding import in_words
     from stillome.evaluate.leakage.certificate import leakage_certificate
-    from stillome.run.study_files import join_or_say, read_tables
+    from stillome.run.study_files import read_tables
+    from stillome.run.subject_tables import join_or_say
 
     if out is not None:
         check_table(out, overwrite=overwrite)

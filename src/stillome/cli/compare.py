@@ -73,6 +73,7 @@ def compare(
     --trait reading --method inv-fa --method edgewise --out comparison
     """
     from stillome.cohort.confound_choice import check_apart, choose_removed
+    from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.evaluate import compare_methods
     from stillome.persistence import written_aside
@@ -88,12 +89,20 @@ def compare(
     ):
         step("Reading")
         columns = [*names, *kept, *([group] if group else [])]
-        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
+        read = read_study(
+            files,
+            columns,
+            confound or (),
+            distinct=True,
+            group=group,
+            dropped=dropped,
+            overwrite=overwrite,
+        )
         cohort = read.cohort
         removed = choose_removed(cohort.motion, cohort.traits, confound or ())
         confounds = [*removed.motion, *removed.others]
         check_columns(cohort.traits, names, "trait")
-        check_columns(cohort.traits, kept, "column to keep")
+        kept_covariates(cohort.traits, kept)
         for one in methods.values():
             if "lengths" in one.get_params() and cohort.lengths is not None:
                 one.set_params(lengths=cohort.lengths)

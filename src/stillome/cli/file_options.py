@@ -19,7 +19,6 @@ from stillome.cli.options import (
     Measure,
     Motion,
     Session,
-    Subject,
     Subjects,
     Symmetrize,
     Traits,
@@ -35,7 +34,6 @@ _THEN = {
     "measure": Measure,
     "symmetrize": Symmetrize,
     "session": Session,
-    "subject": Subject,
     "subjects": Subjects,
 }
 # In the help, the rest of the options on files stands before the first of these.
@@ -54,7 +52,7 @@ def reads_files(*, without: Sequence[str] = (), **changed: Any) -> Callable[[Ver
 
     Examples
     --------
-    >>> @reads_files(without=["lengths", "subject", "subjects"])
+    >>> @reads_files(without=["lengths", "subjects"])
     ... def count(files: "StudyFiles", quiet: bool = False) -> None:
     ...     print(files.motion)
     >>> list(inspect.signature(count).parameters)
@@ -91,24 +89,42 @@ def reads_files(*, without: Sequence[str] = (), **changed: Any) -> Callable[[Ver
 
 def study_files(
     *,
-    subject: Sequence[str] | None = None,
-    subjects: Path | None = None,
+    subjects: Sequence[str] | None = None,
     **options: str | Sequence[str] | None,
 ) -> Any:
     """Return the record of the files that options name; what was not given stays at its default.
 
     Examples
     --------
-    >>> study_files(connectomes=["counts"], subject=["01"], atlas=None).subjects
+    >>> study_files(connectomes=["counts"], subjects=["sub-01"], atlas=None).subjects
     ('01',)
     """
-    from stillome.io.connectomes import read_subject_ids
     from stillome.run.study_files import StudyFiles
 
-    ids = read_subject_ids(subject or ())
-    ids += read_subject_ids(subjects) if subjects is not None else []
     given: dict[str, Any] = {n: value for n, value in options.items() if value is not None}
-    return StudyFiles(subjects=tuple(ids), **given)
+    return StudyFiles(subjects=tuple(ids_of(subjects)), **given)
+
+
+def ids_of(words: Sequence[str] | None) -> list[str]:
+    """Read the ids that ``--subjects`` names: each word is an id, or a file of them.
+
+    Raises
+    ------
+    FileError
+        If a word is the name of a file that is not there.
+
+    Examples
+    --------
+    >>> ids_of(["sub-01", "02"])
+    ['01', '02']
+    """
+    from stillome.io.connectomes import read_subject_ids
+
+    found: list[str] = []
+    for word in words or ():
+        is_file = Path(word).is_file() or Path(word).suffix in (".txt", ".tsv", ".csv")
+        found += read_subject_ids(word if is_file or "/" in word else [word])
+    return found
 
 
 def _option(name: str, kind: Any) -> Parameter:

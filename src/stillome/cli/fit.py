@@ -69,7 +69,15 @@ def fit(
         steps(2, quiet=quiet) as step,
     ):
         step("Reading")
-        read = read_study(files, columns, confound or (), dropped=dropped, overwrite=overwrite)
+        read = read_study(
+            files,
+            columns,
+            confound or (),
+            distinct=True,
+            group=group,
+            dropped=dropped,
+            overwrite=overwrite,
+        )
         step(f"Fitting {type(model).__name__} to {read.cohort.n_subjects} subjects")
         fitted = fit_study(
             model, read, confound or (), trait or (), keep or (), group, seed=seed, step=step
@@ -94,6 +102,7 @@ def fit_study(
     Without traits, covariates to keep and groups, all further columns of numbers are learned.
     """
     from stillome.cohort.confound_choice import choose_removed
+    from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.methods.fitted import FittedModel
     from stillome.methods.storage import Storable
@@ -104,10 +113,12 @@ def fit_study(
     coding = removed.coding(cohort.motion, cohort.traits)
     coded = coding.encode(cohort.motion, cohort.traits)
     arguments: dict[str, Any] = {"confounds": check_columns(coded, coding.names, "confound")}
+    covariates = kept_covariates(cohort.traits, keep)
     if keep:
-        arguments["covariates_to_keep"] = check_columns(cohort.traits, keep, "column to keep")
+        arguments["covariates_to_keep"] = covariates.values
     if not (traits or keep or group):
-        traits = [n for n in cohort.traits.select_dtypes("number") if n not in removed.others]
+        numbers = cohort.traits.select_dtypes("number")
+        traits = [n for n in numbers if n not in (*removed.motion, *removed.others)]
     predicted = tuple(dict.fromkeys(traits))
     y = check_columns(cohort.traits, predicted, "trait") if predicted else None
     groups = None if group is None else cohort.traits[group].to_numpy(dtype=object)
@@ -123,7 +134,7 @@ def fit_study(
         model,
         coding,
         traits=predicted,
-        kept=tuple(keep),
+        keeping=covariates.coding,
         regions=tuple(cohort.regions["name"]),
         measure=read.data.measure,
     )

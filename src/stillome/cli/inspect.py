@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from stillome.cli.console import complain, heading
+from stillome.cli.file_options import ids_of
 from stillome.cli.option_words import in_options
 from stillome.cli.options import Atlas, Labels, Measure, Session, Subjects, Symmetrize
 
@@ -40,7 +41,7 @@ def inspect(
                 measure=measure,
                 labels=labels,
                 symmetrize=symmetrize,
-                subjects=subjects,
+                subjects=ids_of(subjects) or None,
                 axis=axis,
                 session=session,
                 edge_order=edge_order,

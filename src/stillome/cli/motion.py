@@ -9,7 +9,9 @@ import typer
 
 from stillome.cli.console import heading
 from stillome.cli.console import table as aligned
-from stillome.cli.options import Overwrite, Quiet
+from stillome.cli.file_options import ids_of
+from stillome.cli.options import Overwrite, Quiet, Subjects
+from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,13 +41,21 @@ def motion(
     frames: Annotated[
         str | None, typer.Option(help="Which transforms are frames, e.g. '*b0*.mat'.")
     ] = None,
+    confound: Annotated[
+        list[str] | None,
+        typer.Option(help="A further column of the tables to take; repeat for several."),
+    ] = None,
+    subjects: Subjects = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Summarise head motion and residual misalignment, one row per subject.
 
-    Finds what eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep and ABCD write, says which measure
-    each column is, and never mixes the measures of different tools in one column.
+    Finds what eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep and ABCD write, and columns of tables
+    with a usual name (docs/cli.md lists them). Says which measure each column is, and never mixes
+    the measures of different tools in one column.
+
+    Example: stillome motion derivatives/eddy --out motion.tsv
     """
     from stillome import __version__
     from stillome.io.motion.motion_table import sidecar_of, write_motion
@@ -55,7 +65,14 @@ def motion(
     for place in (out, sidecar_of(out)):
         check_replaceable(place, overwrite=overwrite)
     unit = rotation_unit.value if rotation_unit else None
-    found = read_motion(folders, session=session, rotation_unit=unit, frames=frames)
+    found = read_motion(
+        folders, session=session, rotation_unit=unit, frames=frames, confounds=confound or ()
+    )
+    wanted = ids_of(subjects)
+    missing = next((subject for subject in wanted if subject not in found.index), None)
+    if missing is not None:
+        raise InputError(f"subjects: no motion of {missing!r}. Leave it out of the list.")
+    found = found.loc[wanted] if wanted else found
     sidecar = write_motion(found, out, version=__version__, overwrite=overwrite)
     if quiet:
         print(out)

@@ -37,15 +37,15 @@ Trait = Annotated[
 Confound = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column of motion (by default the first that is there of rms_mm, fd_mm …), or of "
-        "the traits (site) to remove with it; repeat for several."
+        help="Any column of numbers in the motion tables (by default the first usual name that is "
+        "there, such as rms_mm or mean_fd), or a column of the traits (site); repeat for several."
     ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="A column of the traits (age, sex) that is correlated with motion and must not be "
-        "removed with it; repeat for several."
+        help="A column of the traits, numbers or text (age, sex), whose effect on connectomes must "
+        "stay although it is correlated with motion; repeat for several."
     ),
 ]
 Group = Annotated[
@@ -94,11 +94,13 @@ Symmetrize = Annotated[
     str | None, typer.Option(help="max, mean or upper, for matrices that are not symmetric.")
 ]
 Session = Annotated[str | None, typer.Option(help="The session, where subjects have several.")]
-Subject = Annotated[
-    list[str] | None, typer.Option(help="An id; repeat for several. By default everybody.")
-]
 Subjects = Annotated[
-    Path | None, typer.Option(help="A file with the ids wanted, one per line; others are left out.")
+    list[str] | None,
+    typer.Option(
+        "--subjects",
+        "--subject",
+        help="An id, or a file with one id per line; repeat for several. By default everybody.",
+    ),
 ]
 Dropped = Annotated[
     Path | None, typer.Option(help="A table (dropped.tsv) for who was left out, and why.")

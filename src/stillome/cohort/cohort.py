@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.cohort.confound_choice import choose_removed
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation import (
     aligned_table,
@@ -115,6 +116,42 @@ class Cohort:
     def n_regions(self) -> int:
         """Number of regions, V."""
         return int(self.connectomes.shape[1])
+
+    @property
+    def X(self) -> NDArray[Any]:  # noqa: N802
+        """Edge vectors, the upper triangles row by row: what methods are fitted to."""
+        return self.edges
+
+    def confounds(self, *names: str) -> pd.DataFrame:
+        """Return what is to be removed, as numbers: what methods take as ``confounds``.
+
+        Parameters
+        ----------
+        *names : str
+            Columns of `motion` and `traits`; text (a site) becomes one column per level but the
+            most frequent. Without names, the usual measure of motion that is there. With names of
+            `traits` only, that measure as well.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n, C)
+            Indexed by subject id; NaN is unknown.
+
+        Raises
+        ------
+        ConfoundsError
+            If a column is not there, does not vary, or no column has a usual name.
+
+        Examples
+        --------
+        >>> counts = np.array([[[0, 5], [5, 0]], [[0, 3], [3, 0]]])
+        >>> motion = pd.DataFrame({"rms_mm": [0.2, 0.9], "rotation_rad": [0.01, 0.02]})
+        >>> cohort = Cohort(["A", "B"], counts, motion=motion)
+        >>> cohort.X.shape, cohort.confounds("rotation_rad")["rotation_rad"].tolist()
+        ((2, 1), [0.01, 0.02])
+        """
+        removed = choose_removed(self.motion, self.traits, names)
+        return removed.coding(self.motion, self.traits).encode(self.motion, self.traits)
 
     @property
     def edges(self) -> NDArray[Any]:

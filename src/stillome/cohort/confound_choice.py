@@ -5,14 +5,16 @@ The default is the same for `run`, the single verbs, `compare_methods` and users
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.motion_names import MOTION_NAMES, measure_of, rank_of, unit_trouble
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 
-# The default confound: the first of these measures that the motion table has and that varies.
+# The default confound: the first of these measures that the motion table has, under any of the
+# names in `MOTION_NAMES`, and that varies.
 CONFOUND_ORDER: tuple[tuple[str, ...], ...] = (
     ("rms_mm",),
     ("fd_mm",),
@@ -126,22 +128,28 @@ def choose_removed(
 def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the columns of motion to remove: those asked for, or the first of `CONFOUND_ORDER`.
 
+    Columns are found by the names in `MOTION_NAMES`, whatever their case and separators.
+
     Raises
     ------
     ConfoundsError
-        If a column is missing, or no column of `CONFOUND_ORDER` is there and varies.
+        If a column is missing, holds no number or the same one for everybody; or if none was
+        asked for, and there is no usual name, or its numbers cannot be in its unit.
 
     Warns
     -----
     StillomeWarning
-        Which measure was chosen, where several could have been.
+        Which measure was chosen, where its name was guessed or several could have been; and where
+        the numbers of a column that was asked for cannot be in its unit.
 
     Examples
     --------
     >>> choose_confounds(pd.DataFrame({"fd_mm": [0.1], "rotation_rad": [0.0]}), ["fd_mm"])
     ('fd_mm',)
+    >>> choose_confounds(pd.DataFrame({"fd_mm": [0.1, 0.2], "age": [9, 10]}))
+    ('fd_mm',)
     """
-    there = list(motion.columns)
+    there = [str(name) for name in motion.columns]
     for name in asked:
         if name not in there:
             raise ConfoundsError(
@@ -149,20 +157,82 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
                 "subjects, give that table with traits=..."
             )
     if asked:
+        for name in asked:
+            _check_varies(motion, name)
+            trouble = unit_trouble(name, _median(motion[name]))
+            if trouble is not None:
+                warnings.warn(trouble, StillomeWarning, stacklevel=2)
         return tuple(dict.fromkeys(asked))
-    usable = [name for name in there if motion[name].nunique() > 1]
-    for names in CONFOUND_ORDER:
-        if set(names) <= set(usable):
-            others = [name for name in usable if name not in names]
-            if others:
-                warnings.warn(
-                    f"Motion is measured by {' and '.join(names)}; {', '.join(others)} "
-                    "could be removed as well. Choose with confounds=...",
-                    StillomeWarning,
-                    stacklevel=2,
-                )
+    names = _usual(motion)
+    for name in names:
+        trouble = unit_trouble(name, _median(motion[name]))
+        if trouble is not None:
+            raise ConfoundsError(
+                f"motion: {trouble} Convert it, or name another with confounds=..."
+            )
+    _say_choice(motion, names)
+    return names
+
+
+def _usual(motion: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of the first measure of `CONFOUND_ORDER` that is there and varies."""
+    known = [str(name) for name in motion.columns if measure_of(str(name))]
+    usable = sorted((name for name in known if _varies(motion[name])), key=rank_of)
+    for measures in CONFOUND_ORDER:
+        found = [next((n for n in usable if measure_of(n) == one), None) for one in measures]
+        names = tuple(name for name in found if name is not None)
+        if len(names) == len(measures):
             return names
+    if known:
+        _check_varies(motion, min(known, key=rank_of))
     raise ConfoundsError(
-        f"motion: none of its columns ({', '.join(there)}) is a usual measure that varies. "
-        "Name the ones to remove with confounds=..."
+        f"motion: none of its columns ({', '.join(map(str, motion.columns))}) has a usual name of "
+        "a measure of motion. Name the one to remove with confounds=..."
     )
+
+
+def _say_choice(motion: pd.DataFrame, names: tuple[str, ...]) -> None:
+    others = [
+        str(name)
+        for name in motion.columns
+        if name not in names and measure_of(str(name)) and _varies(motion[name])
+    ]
+    guessed = [name for name in names if name not in MOTION_NAMES]
+    if not others and not guessed:
+        return
+    meant = {MOTION_NAMES[str(measure_of(name))].meaning for name in guessed}
+    meaning = f" ({', '.join(sorted(meant))})" if meant else ""
+    also = f"; {', '.join(others)} could be removed as well" if others else ""
+    warnings.warn(
+        f"Motion is measured by {' and '.join(names)}{meaning}{also}. Choose with confounds=...",
+        StillomeWarning,
+        stacklevel=4,
+    )
+
+
+def _varies(column: "pd.Series[Any]") -> bool:
+    return pd.api.types.is_numeric_dtype(column) and column.nunique() > 1
+
+
+def _median(column: "pd.Series[Any]") -> float:
+    return float(column.median()) if pd.api.types.is_numeric_dtype(column) else float("nan")
+
+
+def _check_varies(motion: pd.DataFrame, name: str) -> None:
+    """Refuse motion that is missing, or the same, for everybody; one subject has nothing to vary.
+
+    Raises
+    ------
+    ConfoundsError
+    """
+    known = motion[name].dropna()
+    if not len(known):
+        raise ConfoundsError(
+            f"motion: {name!r} is missing for all {len(motion)} subjects. Measure it, or name "
+            "another with confounds=..."
+        )
+    if len(motion) > 1 and known.nunique() < 2:
+        raise ConfoundsError(
+            f"motion: {name!r} is {known.iloc[0]} for all {len(known)} subjects who have it; there "
+            "is nothing to adjust for. Name another with confounds=..."
+        )

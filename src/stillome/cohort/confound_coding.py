@@ -50,7 +50,9 @@ class ConfoundCoding:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def fit(cls, motion: pd.DataFrame, others: pd.DataFrame | None = None) -> Self:
+    def fit(
+        cls, motion: pd.DataFrame, others: pd.DataFrame | None = None, *, what: str = "confound"
+    ) -> Self:
         """Find the levels of text columns, and which value of a number is coded as 0.
 
         Parameters
@@ -59,6 +61,8 @@ class ConfoundCoding:
             One row per subject; every column is used.
         others : pandas.DataFrame, optional
             What is to be removed with motion (site, scanner), one row per subject.
+        what : str, default="confound"
+            What messages call a column of `others`.
 
         Raises
         ------
@@ -70,17 +74,17 @@ class ConfoundCoding:
             is_number = pd.api.types.is_numeric_dtype(column)
             values = column.astype(np.float64) if is_number else _labels(column)
             if values.isna().all():
-                raise ConfoundsError(f"confound {name!r} is missing for everybody. Leave it out.")
+                raise ConfoundsError(f"{what} {name!r} is missing for everybody. Leave it out.")
             if values.nunique() < 2:
                 raise ConfoundsError(
-                    f"confound {name!r} does not differ between subjects. Leave it out."
+                    f"{what} {name!r} does not differ between subjects. Leave it out."
                 )
             if is_number:
                 # Two values may be codes of levels, and their median would be neither.
                 two = values.nunique() == 2
                 numbers[str(name)] = float(values.mode()[0] if two else values.median())
             else:
-                levels[str(name)] = _levels(values)
+                levels[str(name)] = _levels(values, what)
         return cls(tuple(motion.columns), numbers, levels)
 
     @property
@@ -253,13 +257,13 @@ def in_words(others: Sequence[str], joint: str = "or") -> str:
     return f"{', '.join(first)} {joint} {last}" if first else last
 
 
-def _levels(labels: "pd.Series[Any]") -> tuple[str, ...]:
+def _levels(labels: "pd.Series[Any]", what: str) -> tuple[str, ...]:
     """Return the levels in order, the most frequent one first."""
     sizes = labels.value_counts().sort_index()
     few = sizes[sizes < MIN_AT_LEVEL]
     if len(few):
         raise ConfoundsError(
-            f"confound {labels.name!r}: {few.iloc[0]} subjects have {few.index[0]!r}, at least "
+            f"{what} {labels.name!r}: {few.iloc[0]} subjects have {few.index[0]!r}, at least "
             f"{MIN_AT_LEVEL} are needed to estimate its effect. Leave them out, or join levels."
         )
     reference = str(sizes.idxmax())

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.motion_names import measure_of
 from stillome.exceptions import InputError
 
 GivenReference = Sequence[float] | Mapping[str, float | str]
@@ -23,7 +24,8 @@ def resolve_reference(coding: ConfoundCoding, given: GivenReference) -> list[flo
     Raises
     ------
     InputError
-        If they are too many or too few, not finite, or name a column or level that is unknown.
+        If they are too many or too few, not finite, negative for a measure of motion, or name a
+        column or level that is unknown.
 
     Examples
     --------
@@ -37,6 +39,12 @@ def resolve_reference(coding: ConfoundCoding, given: GivenReference) -> list[flo
         level = _by_position(coding, [float(one) for one in given])
     if not np.isfinite(level).all():
         raise InputError(f"reference: {_said(given)}; expected finite numbers.")
+    for name, value in zip(coding.motion, level, strict=False):
+        if value < 0 and measure_of(name):
+            raise InputError(
+                f"reference: {name} {value:g} is negative, and nobody moves less than not at all. "
+                "Give a value of at least 0."
+            )
     return level
 
 

@@ -2,8 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
-from stillome.exceptions import FileError, InputError, StillomeWarning
+from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.fibre_lengths import mean_lengths
@@ -23,6 +23,9 @@ from stillome.io.tables.phenotypes import read_traits
 from stillome.persistence import write_table, written_aside
 
 Paths = PathLike | Sequence[PathLike]
+
+
+MotionNeeded = Literal["value", "row", "nothing"]
 
 
 class Join(NamedTuple):
@@ -45,6 +48,8 @@ def read_cohort(
     trait_columns: Sequence[str] | None = None,
     missing_values: Iterable[float] = (),
     rotation_unit: str | None = None,
+    confounds: Sequence[str] = (),
+    motion_needed: MotionNeeded = "value",
     overwrite: bool = False,
     **reading: Any,
 ) -> Cohort:
@@ -70,6 +75,11 @@ def read_cohort(
         As `columns` and `missing_values` of `read_traits`.
     rotation_unit : {"rad", "deg"}, optional
         As for `read_motion`.
+    confounds : sequence of str
+        Further columns of numbers to take from tables of motion, as for `read_motion`.
+    motion_needed : {"value", "row", "nothing"}, default="value"
+        What a subject must have in `motion`: a value, a row (of which all values may be missing),
+        or neither. `InvFA` infers motion that is missing.
     overwrite : bool, default=False
         Whether `dropped` may be replaced.
     **reading
@@ -105,9 +115,10 @@ def read_cohort(
     data = connectomes
     if not isinstance(data, ConnectomeData):
         data = read_connectomes(data, labels=labels, session=session, **reading)
-    moved = _motion_table(motion, session, rotation_unit)
+    moved = _motion_table(motion, session, rotation_unit, confounds)
     known = _trait_table(traits, event, trait_columns, missing_values)
-    join = join_subjects(data.subject_ids, moved, known)
+    empty = without_fibres(data)
+    join = join_subjects(data.subject_ids, moved, known, empty=empty, motion_needed=motion_needed)
     if dropped is not None:
         with written_aside(dropped, overwrite=overwrite) as aside:
             write_table(aside, join.dropped)
@@ -116,7 +127,7 @@ def read_cohort(
     return Cohort(
         subject_ids=kept.subject_ids,
         connectomes=np.asanyarray(kept.connectomes),
-        motion=pd.DataFrame() if moved is None else moved.loc[join.kept],
+        motion=pd.DataFrame() if moved is None else moved.reindex(join.kept),
         traits=pd.DataFrame() if known is None else known.loc[join.kept],
         regions=kept.regions,
         lengths=kept.lengths if lengths is None else _read_lengths(lengths, labels),
@@ -124,7 +135,12 @@ def read_cohort(
 
 
 def join_subjects(
-    subject_ids: Sequence[str], motion: pd.DataFrame | None, traits: pd.DataFrame | None
+    subject_ids: Sequence[str],
+    motion: pd.DataFrame | None,
+    traits: pd.DataFrame | None,
+    *,
+    empty: Collection[str] = (),
+    motion_needed: MotionNeeded = "value",
 ) -> Join:
     """Find the subjects that have everything, and what each of the others lacks.
 
@@ -133,22 +149,43 @@ def join_subjects(
     subject_ids : sequence of str
         Those with connectomes, normalised.
     motion, traits : pandas.DataFrame or None
-        Indexed by normalised id. A row of motion without any value counts as missing.
+        Indexed by normalised id.
+    empty : collection of str
+        Those whose connectome has no fibre at all; they are left out.
+    motion_needed : {"value", "row", "nothing"}
+        What a subject must have in `motion`: a value, a row (of which all values may be missing),
+        or neither. A method that infers motion needs no value.
 
     Raises
     ------
     InputError
         If connectomes and a table have no id in common (E10).
     """
-    lacking: dict[str, list[str]] = {subject: [] for subject in subject_ids}
+    lacking: dict[str, list[str]] = {
+        subject: ["no fibre"] if subject in empty else [] for subject in subject_ids
+    }
     scanned = frozenset(subject_ids)
     for name, table in (("motion", motion), ("traits", traits)):
         if table is None:
             continue
-        ids_in_common(list(subject_ids), list(table.index), right_name=name)
-        known = set(table.index[table.notna().any(axis=1)] if name == "motion" else table.index)
+        try:
+            ids_in_common(list(subject_ids), list(table.index), right_name=name)
+        except InputError as error:
+            if (name, motion_needed) != ("motion", "nothing"):
+                raise
+            sentence = f"{error} Or leave out motion=...: it is then inferred."
+            raise InputError(sentence) from error
+        known = set(table.index)
+        if name == "motion" and motion_needed == "value":
+            known = set(table.index[table.notna().any(axis=1)])
+            if known.isdisjoint(scanned):
+                raise ConfoundsError(
+                    f"motion: {', '.join(table.columns)} is missing for all "
+                    f"{len(scanned.intersection(table.index))} subjects. Measure it, or name "
+                    "another with confounds=..."
+                )
         for subject in subject_ids:
-            if subject not in known:
+            if subject not in known and (name, motion_needed) != ("motion", "nothing"):
                 lacking[subject].append(f"no {name}")
         for subject in table.index:
             if subject not in scanned:
@@ -156,6 +193,15 @@ def join_subjects(
     kept = [subject for subject in subject_ids if not lacking[subject]]
     rows = [(subject, ", ".join(reasons)) for subject, reasons in lacking.items() if reasons]
     return Join(kept, pd.DataFrame(rows, columns=["participant_id", "reason"]))
+
+
+def without_fibres(data: ConnectomeData) -> set[str]:
+    """Return the subjects whose connectome is empty."""
+    return {
+        subject
+        for subject, one in zip(data.subject_ids, data.connectomes, strict=True)
+        if not np.any(one)
+    }
 
 
 def _report(join: Join, dropped: PathLike | None) -> None:
@@ -167,6 +213,9 @@ def _report(join: Join, dropped: PathLike | None) -> None:
     where = f"Listed in {place}" if place else "Pass dropped='dropped.tsv' to list them"
     unseen = join.dropped.loc[reasons == "no connectome", "participant_id"]
     kept = f"kept {len(join.kept)}. {where}"
+    n_empty = int(reasons.str.contains("no fibre").sum())
+    if n_empty:
+        kept = f"{n_empty} have an empty connectome; {kept}"
     sentence = f"{n_motion} subjects lack motion, {n_traits} lack traits; {kept}"
     if len(unseen):
         absent = f"{len(unseen)} subjects of the tables have no connectome, e.g. {unseen.iloc[0]!r}"
@@ -178,11 +227,14 @@ def _report(join: Join, dropped: PathLike | None) -> None:
 
 
 def _motion_table(
-    motion: Paths | pd.DataFrame | None, session: str | None, rotation_unit: str | None
+    motion: Paths | pd.DataFrame | None,
+    session: str | None,
+    rotation_unit: str | None,
+    confounds: Sequence[str],
 ) -> pd.DataFrame | None:
     if motion is None or isinstance(motion, pd.DataFrame):
         return _with_normal_ids(motion, "motion")
-    return read_motion(motion, session=session, rotation_unit=rotation_unit)
+    return read_motion(motion, session=session, rotation_unit=rotation_unit, confounds=confounds)
 
 
 def _trait_table(

@@ -11,21 +11,27 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Holding
 
-# The order matters: `sift_invnodevol_radius2_count` is a density, not a weight or a count.
+# The order matters: `sift_invnodevol_radius2_count` is a weight, not a count.
 _KINDS: tuple[tuple[str, str], ...] = (
     ("length", r"length|(?<![a-z])len(?![a-z])"),
-    ("density", r"normali[sz]ed|invnodevol|(?<![a-z])ncount|densit|(?<![a-z])prob|proportion"),
+    ("average", r"(?<![a-z])(mean_?(g?fa|md|ad|rd|qa|od)|g?fa|adc|icvf|isovf)(?![a-z])"),
+    # Streamlines divided by the volume of the two regions, and fibre bundle capacity (SIFT2).
+    ("weight", r"invnodevol|(?<![a-z])fbc(?![a-z])|fib(re|er)_?bundle_?capacity"),
+    ("density", r"normali[sz]ed|(?<![a-z])ncount|densit|(?<![a-z])prob|proportion"),
     ("correlation", r"correl|pconn|(?<![a-z])r2z|functional"),
-    ("tissue", r"(?<![a-z])(mean_?)?(g?fa|md|ad|rd|qa|adc|icvf|isovf|od|vol|volume)(?![a-z])"),
-    ("weight", r"sift|fbc|weights?(?![a-z])"),
+    ("weight", r"sift|weights?(?![a-z])"),
+    # Only where nothing else was said: AD and MD may also be the names of groups and sites.
+    ("average", r"(?<![a-z])(md|ad|rd|qa|od)(?![a-z])"),
+    ("volume", r"(?<![a-z])vol(ume)?(?![a-z])"),
 )
 _LOOKS_LIKE = {
     "length": "lengths",
     "density": "normalised densities",
     "correlation": "correlations",
-    "tissue": "a tissue measure",
+    "volume": "volumes",
 }
 ACCEPTED = frozenset({"count", "weight"})
+AVERAGE = "average"
 # Names that say that they are counts; other unknown names might be counts.
 _COUNTING = re.compile(r"count|number|(?<![a-z])(n_?fib|nos(?![a-z]))")
 _ENTITY = re.compile(r"(?<![a-z0-9])(?:sub|ses)-[a-z0-9]+", re.IGNORECASE)
@@ -56,7 +62,8 @@ def kind_of(measure: str) -> str:
 
     Returns
     -------
-    {"count", "weight", "length", "density", "correlation", "tissue"}
+    {"count", "weight", "length", "density", "correlation", "average", "volume"}
+        "average" is an average along streamlines (FA, MD).
 
     Examples
     --------
@@ -82,7 +89,9 @@ def choose(
         exact = [h for h in found if _same(h.measure, measure)]
         named = exact or [h for h in found if kind_of(h.measure) == measure]
         # The user says what the only matrix of a file is.
-        found = named or ([replace(found[0], measure=measure)] if len(found) == 1 else [])
+        found = named or [_called(h, measure, label) for h in found if len(found) == 1]
+        if len(found) == 1 and kind_of(found[0].measure) == AVERAGE:
+            raise _average(label, found[0].measure)
     elif len(found) > 1:
         default = [h for h in found if _same(h.measure, _DEFAULT)]
         found = default or _by_kind(found)
@@ -116,18 +125,24 @@ def choice_note(holdings: Sequence[Holding], chosen: Holding, measure: str | Non
 def check_name(measure: str, label: str) -> None:
     """Refuse a measure whose name is not that of counts (E5)."""
     kind = kind_of(measure)
+    if kind == AVERAGE:
+        raise _average(label, measure)
     if kind not in ACCEPTED:
         raise _not_counts(label, kind, f"it is called {measure!r}")
 
 
-def check_values(matrices: NDArray[Any], labels: Sequence[str]) -> None:
-    """Refuse values that cannot be fibre counts or weights, whatever they are called (E5).
+def check_values(matrices: NDArray[Any], labels: Sequence[str], measure: str = "count") -> None:
+    """Refuse values that cannot be fibre counts, unless they are called weights (E5).
 
     Parameters
     ----------
     matrices : array of shape (k, V, V)
         A few subjects are enough; what their files are called is in `labels`.
+    measure : str
+        The producer's name. Weights may be of any size ≥ 0.
     """
+    if kind_of(measure) == "weight":
+        return
     off_diagonal = ~np.eye(matrices.shape[1], dtype=bool)
     for matrix, label in zip(matrices, labels, strict=True):
         values = matrix[off_diagonal].astype(np.float64)
@@ -158,6 +173,27 @@ def _not_counts(label: str, kind: str, reason: str) -> NotCountsError:
         f"{label}: looks like {_LOOKS_LIKE[kind]}, not counts ({reason}). "
         "Pass measure=... to override.",
         kind,
+    )
+
+
+def _called(holding: Holding, measure: str, label: str) -> Holding:
+    """Return a matrix under the name that the user gives to it.
+
+    An average along streamlines does not become a count by another name; whole numbers are none.
+    """
+    if kind_of(holding.measure) == AVERAGE and kind_of(measure) != AVERAGE:
+        values = np.asarray(holding.values[...], dtype=np.float64)
+        if not (values == np.rint(values)).all():
+            raise _average(label, holding.measure)
+    return replace(holding, measure=measure)
+
+
+def _average(label: str, measure: str) -> NotCountsError:
+    return NotCountsError(
+        f"{label}: {measure!r} is an average along streamlines; for an edge without streamlines it "
+        "is undefined, not 0, so that it cannot be modelled as counts are. Give streamline counts "
+        "or weights.",
+        AVERAGE,
     )
 
 

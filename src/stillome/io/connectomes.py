@@ -51,7 +51,8 @@ def read_connectomes(
         A file, a folder, a pattern such as ``"out/sub-*/dwi/*_connectivity.mat"``, or several.
     atlas, measure : str, optional
         Which matrix to read, where files hold several. With `measure` given, the values are not
-        checked for being counts.
+        checked for being counts. Averages along streamlines (FA, MD) are always refused: they are
+        undefined where there is no streamline.
     labels : path-like, sequence of str, or "dk68", optional
         Names of the regions; where the files name theirs, those wanted, in the order wanted.
     symmetrize : {"max", "mean", "upper", "lower"}, optional

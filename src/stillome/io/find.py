@@ -115,8 +115,10 @@ def select_files(
             raise FileError(f"session {wanted!r}: no file of it among the connectomes.")
     groups = _grouped(items, root)
     place = str(root) if root else items[0].label
+    groups, set_aside = _without_truth(groups)
     chosen = _of_measure(_of_atlas(groups, atlas), measure)
     usable, notes = _usable(chosen)
+    notes = (*set_aside, *notes)
     usable = _one_suffix(usable)
     if len(usable) > 1:
         raise SeveralMatricesError(place, [group.pattern for group in usable])
@@ -126,6 +128,14 @@ def select_files(
     lengths = _one_suffix(lengths)
     found = lengths[0] if len(lengths) == 1 and counts.kind != "length" else None
     return Selection(counts, found, notes)
+
+
+def _without_truth(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
+    """Leave out the motion-free scans that a simulation has beside its connectomes."""
+    others = [group for group in groups if not group.pattern.startswith("truth/")]
+    if not others or len(others) == len(groups):
+        return groups, ()
+    return others, ("truth/: passed over, motion-free scans of a simulation.",)
 
 
 def _walk(folder: Path) -> Iterable[Item]:

@@ -11,11 +11,12 @@ import numpy as np
 
 from stillome.arrays import Floats
 from stillome.cohort.cohort import HEADER, Cohort
+from stillome.cohort.motion_names import measure_of
 from stillome.exceptions import FileError, StillomeError, StillomeWarning
 from stillome.io.clean import NotSquareError
 from stillome.io.companions import describe_companion, describe_regions, describe_transform
 from stillome.io.connectome_data import ConnectomeData
-from stillome.io.connectome_measures import NotCountsError, SeveralMatricesError
+from stillome.io.connectome_measures import AVERAGE, NotCountsError, SeveralMatricesError
 from stillome.io.connectomes import read_connectomes
 from stillome.io.formats.text_matrix import first_cells, is_number
 from stillome.io.guarded_files import existing_path, open_item
@@ -61,10 +62,11 @@ def inspect_path(path: Place, **reading: Any) -> Inspection:
     >>> inspect_path(place).facts["regions"]
     '2'
     """
-    about_motion = _is_file(path) and recognise_motion(Path(path)) is not None
-    looks = (
-        (_motion,) if about_motion else (_companion, _connectomes, _outlier_map, _motion, _table)
-    )
+    kind = recognise_motion(Path(path)) if _is_file(path) else None
+    looks: tuple[Look, ...] = (_companion, _connectomes, _outlier_map, _motion, _table)
+    if kind is not None:
+        # A table of subjects may have motion among other columns, all of which are shown.
+        looks = (_table,) if kind == "table" else (_motion,)
     refusals: list[StillomeError] = []
     for look in looks:
         found = _described(look, path, reading, refusals)
@@ -103,6 +105,9 @@ def _looks_despite(refused: StillomeError, *, unknown: bool) -> tuple[Look, ...]
     """Choose how to describe a file that a reader recognised but refused."""
     if isinstance(refused, NotCountsError):
         kind = refused.kind
+        if kind == AVERAGE:  # which nothing reads
+            facts = {"measure": "an average along streamlines"}
+            return (lambda path, **_: Inspection(os.fspath(path), _producer(path), facts),)
         return (lambda path, **reading: _connectomes(path, **{**reading, "measure": kind}),)
     if isinstance(refused, SeveralMatricesError):
         facts = {"matrices": f"{len(refused.choices)}: {', '.join(refused.choices)}"}
@@ -183,7 +188,11 @@ def _table(path: Place, **reading: Any) -> Inspection:
         raise FileError(f"{os.fspath(path)}: a folder without anything that is recognised.")
     table = read_table(path, session=reading.get("session"))
     facts = {"subjects": f"{len(table)} ({some(tuple(table.index))})"} | columns_of(table)
-    return Inspection(os.fspath(path), "table of subjects", facts)
+    motion = [str(name) for name in table if measure_of(str(name))]
+    only = bool(motion) and len(motion) == len(table.columns)
+    if motion and not only:
+        facts["motion"] = ", ".join(motion)
+    return Inspection(os.fspath(path), "motion (table)" if only else "table of subjects", facts)
 
 
 def _transform(path: Place, **reading: Any) -> Inspection | None:

@@ -42,7 +42,7 @@ def read_files(items: Sequence[Item], root: Path | None, options: ReadingOptions
     assembled = assemble(readings, options.labels)
     labels = [reading.label for reading in readings]
     if options.measure is None:
-        check_values(assembled.matrices[:_SAMPLE], labels[:_SAMPLE])
+        check_values(assembled.matrices[:_SAMPLE], labels[:_SAMPLE], readings[0].holding.measure)
     tally = Tally()
     chosen = readings[0].holding
     is_length = options.is_length(chosen.measure)

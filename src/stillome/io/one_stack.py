@@ -112,7 +112,7 @@ def _check_sample(holding: Holding, label: str, axis: int) -> None:
         raw = np.moveaxis(np.asarray(holding.values[tuple(place)]), axis, 0)
     except STORAGE_ERRORS as error:
         raise FileError(f"{label}: cannot be read further ({error}). Copy it again.") from error
-    check_values(as_numbers(raw, label), [label] * len(raw))
+    check_values(as_numbers(raw, label), [label] * len(raw), holding.measure)
 
 
 def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:

@@ -1,5 +1,6 @@
 """Remarks on connectomes after cleaning."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,10 +32,27 @@ def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> t
 def empty_regions(
     tally: Tally, subject_ids: Sequence[str], regions: Sequence[str]
 ) -> tuple[str, ...]:
-    """Name the regions without any fibre, with the subjects."""
+    """Name the subjects without any fibre, and the regions without in other subjects."""
     found = []
-    for region, positions in sorted(tally.empty_regions.items()):
-        who = ", ".join(subject_ids[i] for i in positions[:_LISTED])
-        more = f" and {len(positions) - _LISTED} more" if len(positions) > _LISTED else ""
-        found.append(f"region {regions[region]!r} has no fibre in {who}{more}.")
+    empty = empty_subjects(tally, len(regions))
+    if empty:
+        who = _listed([subject_ids[i] for i in empty])
+        found.append(f"no fibre at all in {who}; such a connectome cannot be used.")
+    for region, everybody in sorted(tally.empty_regions.items()):
+        positions = [i for i in everybody if i not in empty]
+        if not positions:
+            continue
+        who = _listed([subject_ids[i] for i in positions])
+        found.append(f"region {regions[region]!r} has no fibre in {who}.")
     return tuple(found)
+
+
+def empty_subjects(tally: Tally, n_regions: int) -> list[int]:
+    """Return the positions of subjects of whom no region has a fibre, in order."""
+    counts = Counter(i for positions in tally.empty_regions.values() for i in positions)
+    return sorted(i for i, count in counts.items() if count == n_regions)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

@@ -18,12 +18,16 @@ from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_data import ConnectomeData, Holding
 from stillome.io.formats.bids_relmat import relmat_json
 from stillome.io.formats.bids_relmat import write as write_relmat
+from stillome.io.formats.mrtrix import LABELLED, PRODUCER, UK_BIOBANK
+from stillome.io.formats.text_layout import layout_of
+from stillome.io.formats.text_matrix import write_text_matrix
 from stillome.io.guarded_files import existing_path
 from stillome.io.recognise import WRITERS
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
 
 DESCRIPTION = "dataset_description.json"
 _PACKAGES = ("stillome", "numpy", "pandas", "scipy", "scikit-learn", "torch", "h5py")
+_TEXTS = frozenset({PRODUCER, UK_BIOBANK, LABELLED})
 _STACKS = frozenset(
     {"NumPy .npz", "HDF5 stack", "netCDF stack", "zarr stack", "MAT stack", "MAT 7.3 stack"}
     | {"wide table"}
@@ -51,7 +55,8 @@ def write_connectomes(
     connectomes : array of shape (n, V, V) or (n, V(V-1)/2), optional
         What to write for these subjects, in their order; by default what was read.
     form : {"same", "relmat"}
-        ``"same"`` keeps format, triangle and file names; ``"relmat"`` writes
+        ``"same"`` keeps format, triangle, file names, separators and the layout of numbers;
+        ``"relmat"`` writes
         ``sub-<id>/dwi/sub-<id>_meas-<measure>_relmat.dense.tsv`` with a JSON each, which has the
         hash of the file that this subject came from.
     random_state : int, optional
@@ -252,10 +257,17 @@ def _write_same(folder: Path, data: ConnectomeData, matrices: NDArray[Any]) -> N
     if len(files) != len(matrices):  # a bare .npy holds everybody without saying who
         writer(folder / Path(files[0]).name, Holding(stored(matrices), **common))
         return
-    for relative, matrix in zip(_relative(files), matrices, strict=True):
+    for file, relative, matrix in zip(files, _relative(files), matrices, strict=True):
         place = folder / relative
         place.parent.mkdir(parents=True, exist_ok=True)
-        writer(place, Holding(stored(matrix), **common))
+        layout = layout_of(Path(file)) if data.source.producer in _TEXTS else None
+        if layout is None:
+            writer(place, Holding(stored(matrix), **common))
+            continue
+        heading = names if data.source.producer == LABELLED else None
+        write_text_matrix(
+            place, stored(matrix), names=heading, mark=layout.mark, written=layout.written
+        )
 
 
 def _relative(files: Sequence[str]) -> list[Path]:

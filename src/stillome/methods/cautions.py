@@ -1,16 +1,57 @@
 """Warnings about designs that cannot be separated, and about extrapolation."""
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.residuals import least_squares
-from stillome.exceptions import StillomeWarning
+from stillome.cohort.validation.subject_twins import identical_subjects
+from stillome.exceptions import InputError, StillomeWarning
 
 _NOT_SEPARABLE = 0.8
 _FAR = 1.0  # standard deviations outside the training range
 _VERY_FAR = 4.0  # for subjects: in a new sample some always move more than any before
+
+
+def warn_of_twins(connectomes: NDArray[Any]) -> None:
+    """Warn if subjects of a fit have the same connectome; refuse if all of them do.
+
+    Raises
+    ------
+    InputError
+    """
+    twins = identical_subjects(connectomes)
+    if not twins:
+        return
+    if len(twins[0]) == len(connectomes):
+        raise InputError(
+            f"X: all {len(connectomes)} subjects have the same connectome; there is nothing to "
+            "learn from. Give one connectome for each."
+        )
+    warnings.warn(
+        f"X: subjects {twins[0][0]} and {twins[0][1]} have the same connectome, edge for edge. Is "
+        "a person there twice? Keep one of them.",
+        StillomeWarning,
+        stacklevel=5,
+    )
+
+
+def refuse_negative(level: Floats, low: Floats) -> None:
+    """Refuse a reference (C,) below 0 of a confound that was never below 0: motion is not.
+
+    Raises
+    ------
+    InputError
+    """
+    wrong = np.flatnonzero((level < 0) & (low >= 0))
+    if len(wrong):
+        raise InputError(
+            f"reference={level[wrong[0]]:g} is negative; confound {wrong[0]} was at least "
+            f"{low[wrong[0]]:.3g} in the fit. Pass a reference of at least 0."
+        )
 
 
 def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:

@@ -22,8 +22,14 @@ from stillome.cohort.validation import (
     check_traits,
     n_regions_of,
 )
+from stillome.cohort.validation.alignment import check_aligned
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
-from stillome.methods.cautions import warn_if_far, warn_if_not_separable
+from stillome.methods.cautions import (
+    refuse_negative,
+    warn_if_far,
+    warn_if_not_separable,
+    warn_of_twins,
+)
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.synthetic import SyntheticCohort
 
@@ -174,7 +180,9 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         allow_missing: bool = False,
         min_subjects: int = 3,
     ) -> TrainingData:
-        connectomes = check_connectomes(X, min_subjects=min_subjects, name="X")
+        check_aligned(X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
+        warn_of_twins(connectomes)
         edges = matrices_to_edges(connectomes, check=False)
         if confounds is None and needs_confounds:
             raise ConfoundsError(
@@ -214,13 +222,14 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             warn_if_not_separable(kept[known], confounds[known])
         return kept
 
-    def _new_connectomes(self, X: ArrayLike) -> NDArray[Any]:
+    def _new_connectomes(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Validate subjects given to a fitted model; the shape is kept."""
         self._check_fitted()
-        return check_connectomes(X, n_regions=self.n_regions_, name="X")
+        check_aligned(X=X, confounds=confounds)
+        return check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
 
-    def _new_edges(self, X: ArrayLike) -> NDArray[Any]:
-        return matrices_to_edges(self._new_connectomes(X), check=False)
+    def _new_edges(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
+        return matrices_to_edges(self._new_connectomes(X, confounds), check=False)
 
     def _new_confounds(
         self, confounds: ArrayLike | None, n_subjects: int, *, allow_missing: bool = False
@@ -241,11 +250,13 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     def _reference(self, reference: ArrayLike | None) -> Floats:
         """Return the reference confounds in the users' units, shape (C,).
 
-        Warns, for every method alike, if the model would extrapolate to them; see `warn_if_far`.
+        Refuses, for every method alike, what is negative where no subject was, and warns if the
+        model would extrapolate; see `refuse_negative` and `warn_if_far`.
         """
         level = self._level(reference)
         known = self.confound_distribution_
         if known is not None:
+            refuse_negative(level, known.bounds[0])
             warn_if_far(level, *known.bounds, known.spread)
         return level
 

@@ -21,7 +21,7 @@ from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.region_names import canonical
 from stillome.methods.storage import Storable, read_model, rebuilt, write_model
 
-_NAMES = ("traits", "kept", "regions")
+_NAMES = ("traits", "regions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class FittedModel:
         Columns of motion and other confounds, in the order of the model's confounds.
     traits : tuple of str
         In the order of its predictions; empty if it was fitted without.
-    kept : tuple of str
-        Columns that are correlated with motion and were not removed with it (age, sex).
+    keeping : ConfoundCoding
+        How the covariates to keep (age, sex) were coded.
     regions : tuple of str
         In the order of its connectomes; empty if they had no names.
     measure : str
@@ -48,7 +48,7 @@ class FittedModel:
     model: Storable
     coding: ConfoundCoding = field(default_factory=ConfoundCoding)
     traits: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    keeping: ConfoundCoding = field(default_factory=ConfoundCoding)
     regions: tuple[str, ...] = ()
     measure: str = ""
 
@@ -56,6 +56,11 @@ class FittedModel:
     def confounds(self) -> tuple[str, ...]:
         """The names of the model's confounds, in their order."""
         return self.coding.names
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that are correlated with motion and were not removed with it (age, sex)."""
+        return self.keeping.others
 
     def confounds_of(
         self, motion: pd.DataFrame | None, traits: pd.DataFrame | None = None
@@ -170,6 +175,7 @@ def save_fitted(
             "Name each."
         )
     inputs: dict[str, Any] = {"coding": fitted.coding.to_json(), "measure": fitted.measure}
+    inputs["keeping"] = fitted.keeping.to_json()
     inputs |= {name: list(getattr(fitted, name)) for name in _NAMES}
     write_model(
         path,
@@ -199,13 +205,17 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedModel:
     )
     if not plain or not isinstance(measure, str):
         raise FileError(f"{path}: damaged, the names of its traits or regions cannot be read.")
-    coding = _read_coding(stored.inputs.get("coding", ConfoundCoding().to_json()), path)
+    coding, keeping = (
+        _read_coding(stored.inputs.get(name, ConfoundCoding().to_json()), path)
+        for name in ("coding", "keeping")
+    )
     if len(coding.names) != model.n_confounds_:
         raise FileError(
             f"{path}: does not say what its {model.n_confounds_} confounds are called. "
             "Save it with `stillome fit` or save_fitted."
         )
-    return FittedModel(model, coding, **{k: tuple(v) for k, v in names.items()}, measure=measure)
+    known = {name: tuple(words) for name, words in names.items()}
+    return FittedModel(model, coding, **known, keeping=keeping, measure=measure)
 
 
 def _read_coding(content: Any, path: str | os.PathLike[str]) -> ConfoundCoding:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import Removed
+from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
 from stillome.cohort.validation import check_columns
 from stillome.exceptions import InputError
@@ -34,9 +35,7 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         )
     resolve_reference(coding, settings.reference)
     check_columns(cohort.traits, settings.trait, "trait")
-    check_columns(cohort.traits, settings.keep, "column to keep")
-    for name in settings.keep:
-        _check_known(cohort.traits[name])
+    kept_covariates(cohort.traits, settings.keep)
     if settings.group is not None:
         _check_groups(cohort.traits[settings.group])
 
@@ -50,13 +49,4 @@ def _check_groups(column: "pd.Series[Any]") -> None:
         raise InputError(
             f"{column.name}: {column.nunique()} groups cannot be divided into {MIN_GROUPS} folds. "
             "Name a column with more, or leave out group=..."
-        )
-
-
-def _check_known(column: "pd.Series[Any]") -> None:
-    n_missing = int(column.isna().sum())
-    if n_missing:
-        raise InputError(
-            f"{column.name!r} is missing for {n_missing} subjects; what is kept must be "
-            "known for all. Leave them out of the table."
         )

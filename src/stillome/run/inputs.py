@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import choose_removed
+from stillome.io.cohorts import MotionNeeded
 from stillome.io.connectome_data import ConnectomeData, Source
 from stillome.io.motion.motion_table import write_motion
 from stillome.io.write import provenance, write_dataset_description
+from stillome.methods.registry import make_method
 from stillome.persistence import written_aside
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.folder import RunFolder
+from stillome.run.inferred_motion import InfersMotion
 from stillome.run.method_parameters import check_parameters
 from stillome.run.run_files import FORMAT, FORMAT_VERSION
 from stillome.run.settings import RunSettings, command_line, to_json
@@ -47,7 +50,18 @@ def read_inputs(settings: RunSettings) -> Inputs:
         check_parameters(name, {})
     asked = (*settings.confounds, *settings.other_confounds)
     columns = [*settings.trait, *settings.keep, *([settings.group] if settings.group else [])]
-    read = read_study(settings, columns, asked, listed="dropped.tsv")
+    # Who has a row of motion without a value stays: a method that infers motion adjusts them too.
+    infers = isinstance(make_method(settings.method), InfersMotion)
+    needed: MotionNeeded = "row" if infers else "value"
+    read = read_study(
+        settings,
+        columns,
+        asked,
+        motion_needed=needed,
+        distinct=True,
+        group=settings.group,
+        listed="dropped.tsv",
+    )
     cohort = read.cohort
     removed = choose_removed(cohort.motion, cohort.traits, asked)
     settings = replace(settings, confounds=removed.motion, other_confounds=removed.others)

@@ -1,6 +1,7 @@
 """New subjects for a fitted model: its regions and confounds are found by name."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.reference import GivenReference, resolve_reference
 from stillome.methods.fitted import FittedModel
-from stillome.run.study_files import PathLike, StudyData, StudyFiles, read_study
+from stillome.run.inferred_motion import InfersMotion, inferred_motion, warn_of_inferred
+from stillome.run.study_files import StudyData, StudyFiles, read_study
+from stillome.run.subject_tables import PathLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,14 @@ class NewSubjects:
     def connectomes(self) -> NDArray[Any]:
         """Connectomes (n, V, V), regions in the model's order."""
         return reordered(self.study.cohort.connectomes, self.order)
+
+    @cached_property
+    def inferred(self) -> pd.DataFrame:
+        """Confounds that were not known and are inferred; see `inferred_motion`."""
+        ids = self.study.cohort.subject_ids
+        return inferred_motion(
+            self.fitted.model, self.fitted.coding, ids, self.connectomes, self.confounds
+        )
 
     def latents(self) -> pd.DataFrame:
         """Return the representation, one row per subject and a column per latent, ``z_1`` first."""
@@ -90,7 +101,8 @@ def read_new_subjects(
     ----------
     fitted : FittedModel
     files : StudyFiles
-        Without motion and traits, the confounds are unknown; a method may infer them. Traits are
+        Without motion and traits, the confounds are unknown. A method that infers motion does so
+        for every subject without; other methods leave out subjects without motion. Traits are
         read only if the model removes a column of them (site, scanner).
     dropped, overwrite
         As for `read_study`.
@@ -103,18 +115,29 @@ def read_new_subjects(
     Warns
     -----
     StillomeWarning
-        If subjects were left out, or the connectomes hold another measure than those of the fit.
+        If subjects were left out, the connectomes hold another measure than those of the fit, or
+        motion is inferred: of whom, and how sure it is.
     """
     others = fitted.coding.others if files.motion or files.traits else ()
     needed = files if others else replace(files, traits=())
-    study = read_study(needed, others, dropped=dropped, overwrite=overwrite)
+    infers = isinstance(fitted.model, InfersMotion)
+    study = read_study(
+        needed,
+        others,
+        measures=fitted.coding.motion,
+        motion_needed="nothing" if infers else "value",
+        dropped=dropped,
+        overwrite=overwrite,
+    )
     fitted.warn_of_other_measure(study.data.measure)
     order = fitted.order_of(list(study.cohort.regions["name"]))
     motion, traits = (
         table if len(table.columns) else None
         for table in (study.cohort.motion, study.cohort.traits)
     )
-    return NewSubjects(fitted, study, order, fitted.confounds_of(motion, traits))
+    new = NewSubjects(fitted, study, order, fitted.confounds_of(motion, traits))
+    warn_of_inferred(new.inferred, fitted.model, fitted.coding)
+    return new
 
 
 def reordered(matrices: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

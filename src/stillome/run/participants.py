@@ -14,7 +14,7 @@ from stillome.io.connectome_data import ConnectomeData
 from stillome.io.motion.motion_files import find_motion_files
 from stillome.io.write import write_connectomes, write_described_table
 from stillome.methods.fitted import load_fitted
-from stillome.persistence import check_replaceable, written_aside
+from stillome.persistence import check_replaceable, write_table, written_aside
 from stillome.progress import Progress, say_nothing
 from stillome.run.new_subjects import read_new_subjects
 from stillome.run.study_files import StudyFiles
@@ -33,8 +33,8 @@ def apply_to_participants(
     Parameters
     ----------
     out : path-like
-        A run folder; gets ``sub-<id>/dwi`` with the adjusted connectome, the latents and, if the
-        model knows traits, their predictions.
+        A run folder; gets ``sub-<id>/dwi`` with the adjusted connectome, the latents, if the
+        model knows traits, their predictions, and if motion was inferred, its value.
     files : StudyFiles
         The participants, of the group or not. Motion is by default what is found beside the
         connectomes; if nothing is found, a method may infer it. Traits are needed if the model
@@ -66,7 +66,8 @@ def apply_to_participants(
     adjusted = new.adjusted(reference)
     for i, folder in enumerate(folders):
         own = {name: table.iloc[i : i + 1] for name, table in tables.items()}
-        _write(folder, _only(data, i), adjusted[i : i + 1], own, overwrite)
+        inferred = new.inferred[new.inferred["participant_id"] == data.subject_ids[i]]
+        _write(folder, _only(data, i), adjusted[i : i + 1], own, inferred, overwrite)
         progress(i + 1, len(folders))
     return folders
 
@@ -117,6 +118,7 @@ def _write(
     data: ConnectomeData,
     adjusted: NDArray[Any],
     tables: dict[str, pd.DataFrame],
+    inferred: pd.DataFrame,
     replaces: bool,
 ) -> None:
     (subject,) = data.subject_ids
@@ -131,3 +133,5 @@ def _write(
                 description=f"{name} by the model of the group",
                 inputs=data.source.files,
             )
+        if len(inferred):
+            write_table(aside / "dwi" / f"sub-{subject}_desc-inferred_motion.tsv", inferred)

@@ -11,8 +11,8 @@ from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
+from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
-from stillome.cohort.validation import as_floats
 from stillome.exceptions import FileError
 from stillome.run.run_files import FILES, FORMAT, FORMAT_VERSION, ID, RunFiles
 from stillome.run.run_tables import Columns
@@ -119,7 +119,12 @@ class RunCohort(RunFiles):
         """Covariates that must not be removed with motion, shape (n, Q)."""
         if not self.settings.keep:
             return None
-        return as_floats(self.cohort.traits[list(self.settings.keep)], "traits to keep")
+        return kept_covariates(self.cohort.traits, self.settings.keep).values
+
+    @property
+    def keeping(self) -> ConfoundCoding:
+        """How the covariates to keep become numbers."""
+        return kept_covariates(self.cohort.traits, self.settings.keep).coding
 
     @cached_property
     def groups(self) -> NDArray[Any] | None:

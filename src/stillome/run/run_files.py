@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
+from stillome.run.inferred_motion import INFERRED
 from stillome.run.run_tables import Columns, read_run_table
 
 FORMAT, FORMAT_VERSION = "stillome-run", 1
@@ -49,6 +50,7 @@ FILES = {
     "frontier": RunFile("frontier.tsv", FITTING, "leakage and fit by invariance_weight='auto'"),
     "history": RunFile("history.tsv", FITTING, "losses by epoch, of a network"),
     "diagnostics": RunFile("diagnostics.json", FITTING, "information in every latent dimension"),
+    "inferred": RunFile(INFERRED, FITTING, "motion that was not measured, as inferred"),
     "model": RunFile("model", FITTING, "the fitted model"),
     "latents": RunFile("latents.tsv", FITTING, "representation of every subject"),
     "latents_sidecar": RunFile("latents.json", FITTING, "how latents.tsv was made"),

@@ -42,10 +42,11 @@ class RunSettings(StudyFiles):
         Columns of `traits` to predict.
     confounds : tuple of str
         Columns of motion to remove; by default the first measure of `CONFOUND_ORDER` that is
-        there. Names that motion does not have are looked for in `traits`.
+        there, under a name in `MOTION_NAMES`. Names that motion does not have are looked for in
+        `traits`.
     keep : tuple of str
-        Covariates to keep: columns of `traits` (age, sex) that are correlated with motion and
-        must not be removed with it.
+        Covariates to keep: columns of `traits`, numbers or text (age, sex), whose effect on
+        connectomes must stay although it is correlated with motion.
     group : str, optional
         Column of `traits` with families or sites, which are never divided.
     method : str

@@ -101,6 +101,11 @@ def start_run(
     if continues:
         _check_continues(settings, folder)
         _sweep(folder.path)
+    elif not overwrite and folder.place("header").is_file():
+        raise FileError(
+            f"{folder.path} holds a run already. Pass resume=True to continue it, overwrite=True "
+            "to replace it, or choose another name."
+        )
     elif not (resume and folder.path.is_dir() and not any(folder.path.iterdir())):
         check_replaceable(folder.path, overwrite=overwrite, marker=FILES["header"].name)
     if not (continues and folder.done(READING)):

@@ -5,9 +5,8 @@ and say so in the same words.
 """
 
 import os
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,15 @@ from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import not_motion
-from stillome.exceptions import InputError, StillomeWarning
-from stillome.io.cohorts import join_subjects, read_cohort
+from stillome.cohort.motion_names import measure_of
+from stillome.cohort.validation.subject_twins import identical_subjects, twins_divided
+from stillome.exceptions import InputError
+from stillome.io.cohorts import MotionNeeded, read_cohort, without_fibres
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.motion.summary import read_motion
-from stillome.io.tables.phenotypes import read_traits
-from stillome.persistence import write_table, written_aside
-
-PathLike = str | os.PathLike[str]
+from stillome.io.tables.phenotypes import read_traits, trait_columns
+from stillome.run.subject_tables import PathLike, SubjectTables, join_or_say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,34 +67,6 @@ class StudyFiles:
 
 
 @dataclass(frozen=True, eq=False)
-class SubjectTables:
-    """Motion and traits by subject id.
-
-    Attributes
-    ----------
-    motion, traits : pandas.DataFrame or None
-        One row per subject; None if no file was named.
-    files : tuple of str
-        What they were read from.
-    """
-
-    motion: pd.DataFrame | None
-    traits: pd.DataFrame | None
-    files: tuple[str, ...] = ()
-
-    def of(self, subject_ids: Sequence[str]) -> "SubjectTables":
-        """Return the rows of some subjects: whoever was not asked for does not count as missing."""
-        wanted = set(subject_ids)
-
-        def rows(table: pd.DataFrame | None) -> pd.DataFrame | None:
-            known = None if table is None else table[table.index.isin(wanted)]
-            # Without any of them, the whole table shows best which ids it has.
-            return table if known is None or known.empty else known
-
-        return replace(self, motion=rows(self.motion), traits=rows(self.traits))
-
-
-@dataclass(frozen=True, eq=False)
 class StudyData:
     """What was read, of the subjects that have all of it.
 
@@ -129,6 +100,10 @@ def read_study(
     columns: Sequence[str] | None = None,
     confounds: Sequence[str] = (),
     *,
+    measures: Sequence[str] = (),
+    motion_needed: MotionNeeded = "value",
+    distinct: bool = False,
+    group: str | None = None,
     dropped: PathLike | None = None,
     listed: PathLike | None = None,
     overwrite: bool = False,
@@ -142,6 +117,15 @@ def read_study(
         Columns of the traits that are needed; by default all.
     confounds : sequence of str
         Confounds asked for; those that motion does not have are looked for in the traits.
+    measures : sequence of str
+        Columns of motion that a model needs.
+    motion_needed : {"value", "row", "nothing"}
+        What a subject must have in a table of motion, as for `join_subjects`.
+    distinct : bool, default=False
+        Whether subjects with the same connectome are refused, as where a model is fitted to some
+        of them and tested on others.
+    group : str, optional
+        A column of the traits; subjects of one group may have the same connectome.
     dropped : path-like, optional
         A table (``dropped.tsv``) to write with those who were left out, and why.
     listed : path-like, optional
@@ -160,22 +144,42 @@ def read_study(
         How many subjects were left out, and why.
     """
     data = read_matrices(files, files.connectomes)
-    tables = read_tables(files, columns, confounds)
+    tables = read_tables(files, columns, confounds, measures=measures)
     if files.subjects:
         tables = tables.of(data.subject_ids)
     kept, left_out = join_or_say(
-        data.subject_ids, tables, dropped=dropped, listed=listed, overwrite=overwrite
+        data.subject_ids,
+        tables,
+        empty=without_fibres(data),
+        motion_needed=motion_needed,
+        dropped=dropped,
+        listed=listed,
+        overwrite=overwrite,
     )
     data_kept = select_subjects(data, kept)
     cohort = read_cohort(
         data_kept,
-        motion=None if tables.motion is None else tables.motion.loc[kept],
+        motion=None if tables.motion is None else tables.motion.reindex(kept),
         traits=None if tables.traits is None else tables.traits.loc[kept],
         labels=files.labels,
         lengths=files.lengths,
+        motion_needed=motion_needed,
     )
+    if distinct:
+        _refuse_twins(cohort, group)
     read = tuple(dict.fromkeys([*data_kept.source.files, *tables.files]))
     return StudyData(data_kept, cohort, tables.motion, left_out, read)
+
+
+def _refuse_twins(cohort: Cohort, group: str | None) -> None:
+    """Refuse subjects with the same connectome, unless their group keeps them together."""
+    groups = cohort.traits[group].tolist() if group in cohort.traits else None
+    for first, second, *_ in twins_divided(identical_subjects(cohort.connectomes), groups):
+        one, other = cohort.subject_ids[first], cohort.subject_ids[second]
+        raise InputError(
+            f"connectomes: {one!r} and {other!r} have the same connectome, edge for edge: a person "
+            "or a file is there twice. Leave one of them out, or give both the same group=..."
+        )
 
 
 def read_matrices(files: StudyFiles, paths: Sequence[str]) -> ConnectomeData:
@@ -215,10 +219,28 @@ def read_truth(
 
 
 def read_tables(
-    files: StudyFiles, columns: Sequence[str] | None = None, confounds: Sequence[str] = ()
+    files: StudyFiles,
+    columns: Sequence[str] | None = None,
+    confounds: Sequence[str] = (),
+    *,
+    measures: Sequence[str] = (),
 ) -> SubjectTables:
-    """Read motion and traits of everybody who is in them; see `read_study`."""
-    motion = read_motion(list(files.motion), session=files.session) if files.motion else None
+    """Read motion and traits of everybody who is in them.
+
+    Parameters
+    ----------
+    files, columns, confounds
+        As for `read_study`.
+    measures : sequence of str
+        Columns of motion that a model needs; they are not looked for in the traits.
+    """
+    there = trait_columns(files.traits) if files.traits else set()
+    # Of a column that both have, motion's is meant only if its name says so: age is no motion.
+    own = [name for name in confounds if measure_of(name) or name not in there]
+    motion = None
+    if files.motion:
+        wanted_of_motion = (*own, *measures)
+        motion = read_motion(list(files.motion), session=files.session, confounds=wanted_of_motion)
     wanted = None
     if columns is not None:
         wanted = list(dict.fromkeys([*columns, *not_motion(motion, confounds)]))
@@ -232,50 +254,3 @@ def read_tables(
         source = traits.attrs["source"]  # of one table its name, of several a list
         read += [source] if isinstance(source, str) else list(source)
     return SubjectTables(motion, traits, tuple(read))
-
-
-def join_or_say(
-    subject_ids: Sequence[str],
-    tables: SubjectTables,
-    *,
-    dropped: PathLike | None = None,
-    listed: PathLike | None = None,
-    overwrite: bool = False,
-) -> tuple[list[str], pd.DataFrame]:
-    """Return who has everything and the table of the others, and say how many these are.
-
-    Parameters
-    ----------
-    subject_ids : sequence of str
-        Those with connectomes or features.
-    tables : SubjectTables
-    dropped, listed, overwrite
-        As for `read_study`.
-
-    Raises
-    ------
-    InputError
-        If nobody has everything.
-
-    Warns
-    -----
-    StillomeWarning
-        If somebody was left out.
-    """
-    kept, left_out = join_subjects(subject_ids, tables.motion, tables.traits)
-    if dropped is not None:
-        with written_aside(dropped, overwrite=overwrite) as aside:
-            write_table(aside, left_out)
-    if len(left_out):
-        counts = left_out["reason"].value_counts().items()
-        reasons = ", ".join(f"{count} with {reason}" for reason, count in counts)
-        n, one = len(left_out), left_out["participant_id"].iloc[0]
-        said = (
-            f"{n} {'subject was' if n == 1 else 'subjects were'} left out ({reasons}), e.g. {one!r}"
-        )
-        if not kept:
-            raise InputError(f"{said}; nobody is left. Give files of the same subjects.")
-        place = dropped if listed is None else listed
-        where = "" if place is None else f" {place} lists them."
-        warnings.warn(f"{said}; {len(kept)} are kept.{where}", StillomeWarning, stacklevel=3)
-    return kept, left_out

@@ -298,8 +298,8 @@ def test_what_cannot_be_kept_is_named(ageing):
     gap = with_traits(ageing, age=np.append(np.nan, ageing.traits["age"][1:]), site="A")
     for keep, says in (
         ("ages", "no column 'ages'"),
-        ("age", f"keep: 'age' of {ageing.subject_ids[0]} is missing"),
-        ("site", "not all numbers"),
+        ("age", f"'age' is missing for 1 subjects, e.g. {ageing.subject_ids[0]!r}"),
+        ("site", "column to keep 'site' does not differ"),
         ([1.0, 2.0], "keep: 2 rows"),
     ):
         with pytest.raises(InputError, match=says):

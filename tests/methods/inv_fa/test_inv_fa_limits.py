@@ -216,7 +216,7 @@ def test_fibres_in_hundreds_of_millions_are_not_cut_off():
     assert large == pytest.approx(small, rel=0.1) and drawn == pytest.approx(small, rel=0.2)
 
 
-@pytest.mark.parametrize("level", [-50.0, 50.0, 1e6])
+@pytest.mark.parametrize("level", [50.0, 1e6])
 def test_a_reference_far_outside_gives_numbers(fitted, level):
     with pytest.warns(StillomeWarning, match="outside"):
         answer = fitted.adjust(DATA.X, confounds=DATA.motion, reference=level, interval=0.9)

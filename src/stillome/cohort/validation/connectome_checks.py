@@ -41,6 +41,7 @@ def check_connectomes(
     regions: Sequence[str] | None = None,
     n_regions: int | None = None,
     min_subjects: int = 1,
+    allow_empty: bool = True,
     name: str = "connectomes",
 ) -> NDArray[Any]:
     """Judge fibre counts and give them back as an array, in the shape they came in.
@@ -56,6 +57,8 @@ def check_connectomes(
         The number of regions V that is expected (of a fitted model).
     min_subjects : int, default=1
         The fewest subjects that can be used.
+    allow_empty : bool, default=True
+        Whether a connectome may be without any fibre, as none of a brain is.
     name : str, default="connectomes"
         What the message calls the argument.
 
@@ -89,6 +92,8 @@ def check_connectomes(
         _check_values(part, start, subject_ids, regions, name)
         if part.ndim == 3:
             _check_symmetry(part, start, subject_ids, regions, name)
+        if not allow_empty:
+            _check_not_empty(part, start, subject_ids, name)
     return array
 
 
@@ -175,6 +180,20 @@ def _check_symmetry(
             f"at edge {_edge(place[1:], part.shape, regions)} but {part[mirrored]:g} mirrored. "
             "Symmetrise the matrices first."
         )
+
+
+def _check_not_empty(
+    part: NDArray[Any], start: int, subject_ids: Sequence[str] | None, name: str
+) -> None:
+    for index, one in enumerate(part):
+        n_fibres = np.count_nonzero(one)
+        if one.ndim == 2:
+            n_fibres -= np.count_nonzero(np.diagonal(one))
+        if not n_fibres:
+            raise InputError(
+                f"{name}: {_subject(index + start, subject_ids)} has no fibre on any edge; "
+                "tractography failed. Leave out this subject."
+            )
 
 
 def _subject(index: int, subject_ids: Sequence[str] | None) -> str:

@@ -75,9 +75,12 @@ def aligned_table(table: pd.DataFrame, ids: tuple[str, ...], name: str) -> pd.Da
         return pd.DataFrame(index=index)
     if len(table) != len(ids):
         raise InputError(f"{name}: {len(table)} rows for {len(ids)} subjects.")
-    carries_ids = all(isinstance(label, str) for label in table.index)
-    if carries_ids and tuple(table.index) != ids:
-        raise InputError(f"{name}: its index is not the subject ids in the same order.")
+    numbered = list(table.index) == list(range(len(ids)))
+    if not numbered and tuple(map(str, table.index)) != ids:
+        raise InputError(
+            f"{name}: its index is not the subject ids in the same order. Give "
+            f"{name}.loc[subject_ids], or {name}.reset_index(drop=True) if its rows are in order."
+        )
     return table.set_axis(index, axis=0)
 
 

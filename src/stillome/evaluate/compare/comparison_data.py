@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import choose_removed
+from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.validation import check_confounds, check_traits
 from stillome.evaluate.prediction.folds import group_labels
-from stillome.exceptions import InputError, MissingConfoundError
+from stillome.exceptions import InputError
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,7 @@ def _covariates(cohort: Cohort, keep: str | Sequence[str] | ArrayLike | None) ->
     if not _is_text(names):
         return check_confounds(names, n_subjects=cohort.n_subjects, name="keep")
     table = cohort.traits.join(cohort.motion[[n for n in cohort.motion if n not in cohort.traits]])
-    values = _columns(table, _names(names, table, "columns to keep"), "keep")
-    try:
-        return check_confounds(values, name=f"keep {list(names)}")
-    except MissingConfoundError as error:
-        subject, column = cohort.subject_ids[error.row], names[error.column]
-        raise InputError(
-            f"keep: {column!r} of {subject} is missing. Fill it in, or leave out the subject."
-        ) from error
+    return kept_covariates(table, _names(names, table, "columns to keep")).values
 
 
 def _names(names: str | Sequence[str] | None, table: pd.DataFrame, where: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,15 +106,21 @@ def to_number(cell: str) -> float:
 
 
 def write_text_matrix(
-    path: Path, values: NDArray[Any], *, names: tuple[str, ...] | None = None
+    path: Path,
+    values: NDArray[Any],
+    *,
+    names: tuple[str, ...] | None = None,
+    mark: str | None = None,
+    written: Callable[[float], str] | None = None,
 ) -> None:
     """Write a matrix; the delimiter follows the suffix: comma, tab, otherwise blanks.
 
-    Numbers are written so that they are read back exactly.
+    Numbers are written so that they are read back exactly, unless `written` says otherwise.
     """
     plain = path.name.lower().removesuffix(".gz")
-    mark = {"csv": ",", "tsv": "\t"}.get(plain.rsplit(".", 1)[-1], " ")
-    lines = [mark.join(format_number(value) for value in row) for row in values.tolist()]
+    mark = mark or {"csv": ",", "tsv": "\t"}.get(plain.rsplit(".", 1)[-1], " ")
+    as_text = written or format_number
+    lines = [mark.join(as_text(value) for value in row) for row in values.tolist()]
     if names is not None:
         lines.insert(0, mark.join(names))
     data = ("\n".join(lines) + "\n").encode("utf-8")

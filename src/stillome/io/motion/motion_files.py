@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stillome.cohort.motion_names import measure_of
 from stillome.exceptions import FileError, StillomeError
 from stillome.io.find_subjects import session_of, subjects_of
 from stillome.io.guarded_files import existing_path, open_item, refuse_locked_folder
@@ -17,16 +18,6 @@ from stillome.io.subject_ids import ID_COLUMNS
 FRAME_KINDS = ("flirt", "mcflirt_matrices", "itk")
 # Kinds that hold many subjects.
 TABLE_KINDS = ("image_qc", "abcd", "table")
-SUMMARY_COLUMNS = (
-    "rms_mm",
-    "rms_absolute_mm",
-    "rms_restricted_mm",
-    "translation_mm",
-    "rotation_rad",
-    "fd_mm",
-    "n_outlier_slices",
-    "outliers_percent",
-)
 
 _SUFFIXES = {
     "eddy_movement_rms": "eddy_movement_rms",
@@ -82,10 +73,13 @@ def find_motion_files(
         single = not root.is_dir()
         kinds = {path: recognise(path) for path in ([root] if single else _walk(root))}
         if single and kinds[root] is None:
-            raise FileError(
-                f"{root}: not recognised as a file about motion. Give a file or folder of "
-                "eddy, QSIPrep, FLIRT or MCFLIRT, or a table with a column such as rms_mm."
-            )
+            if not _is_table(root):
+                raise FileError(
+                    f"{root}: not recognised as a file about motion. Give a file or folder of "
+                    "eddy, QSIPrep, FLIRT or MCFLIRT, or a table with participant_id and a column "
+                    "such as mean_fd."
+                )
+            kinds[root] = "table"  # whatever its columns are called
         root = root.parent if single else root
         found += _with_subjects(kinds, root, frames)
     return found
@@ -151,14 +145,36 @@ def _recognise_text(path: Path) -> str | None:
     head = open_item(path).head()
     if head.startswith(b"#Insight Transform File"):
         return "itk"
-    first = head.split(b"\n", 1)[0].decode("utf-8", errors="replace").strip()
-    columns = {cell.strip().strip('"') for cell in re.split(r"[\t,;]", first)}
+    columns = _cells_of(head)
+    has_ids = _has_ids(columns)
     # fMRI has confounds of the same name, which are not those of the diffusion scan.
-    if "framewise_displacement" in columns and "task-" not in path.name:
+    if "framewise_displacement" in columns and "task-" not in path.name and not has_ids:
         return "qsiprep_confounds"
     if "mean_fd" in columns and columns & {"raw_num_directions", "max_rel_rotation", "file_name"}:
         return "image_qc"
     if any(names[0] in columns for names in MOTION_COLUMNS.values()):
         return "abcd"
-    has_ids = any(column.lower() in ID_COLUMNS for column in columns)
-    return "table" if has_ids and columns & set(SUMMARY_COLUMNS) else None
+    return "table" if has_ids and any(map(measure_of, columns)) else None
+
+
+def header_of(path: Path) -> set[str]:
+    """Return the cells of the first line of a text file."""
+    return _cells_of(open_item(path).head())
+
+
+def _cells_of(head: bytes) -> set[str]:
+    first = head.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").strip()
+    return {cell.strip().strip('"') for cell in re.split(r"[\t,;]", first)}
+
+
+def _has_ids(columns: set[str]) -> bool:
+    return any(column.lower() in ID_COLUMNS for column in columns)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file that was named by itself is a table of subjects."""
+    try:
+        columns = header_of(path)
+    except StillomeError:
+        return False
+    return path.name.removesuffix(".gz").endswith((".tsv", ".csv", ".txt")) and _has_ids(columns)

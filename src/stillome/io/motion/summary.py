@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from stillome.arrays import Floats
+from stillome.cohort.motion_names import MOTION_NAMES, measure_of
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.motion import fsl
 from stillome.io.motion.abcd import read_abcd_motion
@@ -18,7 +19,6 @@ from stillome.io.motion.columns import MEASURES
 from stillome.io.motion.itk_transforms import read_itk_transform
 from stillome.io.motion.motion_files import (
     FRAME_KINDS,
-    SUMMARY_COLUMNS,
     TABLE_KINDS,
     MotionFile,
     find_motion_files,
@@ -32,6 +32,7 @@ from stillome.io.motion.rigid import (
     residual_misalignment,
 )
 from stillome.io.subject_ids import bare_session, normalise_id
+from stillome.io.tables.delimited import read_cells
 from stillome.io.tables.phenotypes import read_table
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ def read_motion(
     session: str | None = None,
     rotation_unit: str | None = None,
     frames: str | None = None,
+    confounds: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Summarise every motion file in folders into one row per subject.
 
@@ -52,20 +54,25 @@ def read_motion(
     ----------
     paths : path-like or sequence of path-like
         Folders of eddy, eddy_quad, FLIRT, MCFLIRT, ANTs, QSIPrep or HCP, searched to any depth;
-        ABCD tables; or a table with columns such as ``rms_mm``.
+        ABCD tables; or tables of subjects with motion under one of the names in `MOTION_NAMES`
+        (``mean_fd``, ``rel_rms`` …).
     session : str, optional
         The session or event; needed where a subject has several.
     rotation_unit : {"rad", "deg"}, optional
         The unit of rotations in parameter files, where they look like degrees (E11).
     frames : str, optional
         A pattern such as ``*b0*.mat``: which transforms are frames of the diffusion scan.
+    confounds : sequence of str
+        Further columns of numbers to take from tables, whatever their names; those that no table
+        has are left out.
 
     Returns
     -------
     pandas.DataFrame
         Index ``participant_id`` (normalised ids, sorted). Of the columns ``rms_mm``,
         ``rms_absolute_mm``, ``rms_restricted_mm``, ``translation_mm``, ``rotation_rad``, ``fd_mm``,
-        ``n_outlier_slices``, ``outliers_percent`` those that could be found. A column has one
+        ``n_outlier_slices``, ``outliers_percent`` those that could be found; columns of tables
+        keep their names. A column has one
         source for everybody: measures of different tools are not mixed, and a subject without
         this source has NaN. ``attrs["sources"]`` and ``attrs["measures"]`` say what each column is,
         ``attrs["files"]`` lists the files used.
@@ -86,21 +93,25 @@ def read_motion(
             + (f" for session {session!r}" if session else "")
             + ". Give the folder with eddy's, QSIPrep's or FLIRT's output."
         )
-    summaries = _summaries(files, session, rotation_unit)
+    summaries = _summaries(files, session, rotation_unit, confounds)
     table = _one_source_each(summaries)
     table.attrs["files"] = [str(file.path) for file in files]
     return table
 
 
 def _summaries(
-    files: list[MotionFile], session: str | None, rotation_unit: str | None
+    files: list[MotionFile],
+    session: str | None,
+    rotation_unit: str | None,
+    confounds: Sequence[str],
 ) -> dict[str, dict[str, Summary]]:
     """Read every file: kind → subject → column → value."""
     grouped: dict[str, dict[str, list[MotionFile]]] = defaultdict(lambda: defaultdict(list))
     answer: dict[str, dict[str, Summary]] = defaultdict(dict)
     for file in files:
         if file.kind in TABLE_KINDS:
-            for subject, summary in _from_table(file, session, rotation_unit).items():
+            rows = _from_table(file, session, rotation_unit, confounds)
+            for subject, summary in rows.items():
                 if subject in answer[file.kind]:
                     raise InputError(
                         f"{file.path}: subject {subject!r} was in another file of the same kind "
@@ -137,19 +148,32 @@ def _check_group(kind: str, subject: str, group: list[MotionFile]) -> None:
 
 
 def _from_table(
-    file: MotionFile, session: str | None, rotation_unit: str | None
+    file: MotionFile, session: str | None, rotation_unit: str | None, confounds: Sequence[str]
 ) -> dict[str, Summary]:
+    path = file.path
+    there = read_cells(path)[0].columns
+    asked = [name for name in dict.fromkeys(confounds) if name in there]
+    whole = read_table(path, columns=asked, session=session) if asked else None
     if file.kind == "abcd":
-        table = read_abcd_motion(file.path, session=session, rotation_unit=rotation_unit)
+        table = read_abcd_motion(path, session=session, rotation_unit=rotation_unit)
     elif file.kind == "image_qc":
-        table = read_image_qc(file.path, session=session, root=file.root)
+        table = read_image_qc(path, session=session, root=file.root)[["mean_fd"]]
         table = table.rename(columns={"mean_fd": "fd_mm"})
     else:
-        table = read_table(file.path, session=session)
-    table = table[[name for name in SUMMARY_COLUMNS if name in table]]
+        usual = [name for name in there if measure_of(name)]
+        table = read_table(path, columns=usual, session=session)
+        if not usual and not asked:
+            raise InputError(
+                f"{path}: none of its columns ({', '.join(there[:8])}) has a usual name of a "
+                "measure of motion. Name the one to remove with confounds=..."
+            )
     for name in table:
         if not pd.api.types.is_numeric_dtype(table[name]) or (table[name] < 0).any():
-            raise InputError(f"{file.path}: column {name!r} must hold numbers ≥ 0.")
+            raise InputError(f"{path}: column {name!r} must hold numbers ≥ 0.")
+    if whole is not None:
+        # Text, such as a site, is no measure; it may be wanted as a column of traits.
+        further = [n for n in whole.select_dtypes("number") if n not in table]
+        table = table.join(whole[further])
     return {str(subject): dict(row) for subject, row in table.to_dict("index").items()}
 
 
@@ -233,6 +257,12 @@ def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:
         others = {s for which in covered.values() for s in which} - set(covered[kind])
         if others:
             left_out.append(f"{column} ({len(others)} subjects, e.g. {min(others)!r}, not {kind})")
+    for kind in TABLE_KINDS:
+        found = summaries.get(kind, {})
+        for column in dict.fromkeys(name for row in found.values() for name in row):
+            if column not in table and column not in MEASURES:
+                table[column] = [found.get(s, {}).get(column, float("nan")) for s in subjects]
+                sources[column] = kind
     if left_out:
         warnings.warn(
             "Measures of different tools are not mixed in one column; missing where subjects have "
@@ -241,5 +271,12 @@ def _one_source_each(summaries: dict[str, dict[str, Summary]]) -> pd.DataFrame:
             stacklevel=3,
         )
     table.attrs["sources"] = sources
-    table.attrs["measures"] = {name: MEASURES[name][kind] for name, kind in sources.items()}
+    table.attrs["measures"] = {name: _meaning(name, kind) for name, kind in sources.items()}
     return table
+
+
+def _meaning(column: str, kind: str) -> str:
+    if column in MEASURES:
+        return MEASURES[column][kind]
+    measure = measure_of(column)
+    return "as given in the table" + (f": {MOTION_NAMES[measure].meaning}" if measure else "")

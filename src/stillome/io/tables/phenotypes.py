@@ -140,6 +140,12 @@ def read_traits(
     return joined
 
 
+def trait_columns(paths: Sequence[str | os.PathLike[str]]) -> set[str]:
+    """Return the names of all columns of tables, or of the tables of a BIDS folder."""
+    files = [file for path in paths for file in _tables_of(Path(path))]
+    return {str(name) for file in files for name in read_cells(file)[0].columns}
+
+
 def _tables_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]

@@ -132,14 +132,14 @@ class GraphVAE(Storable):
 
         Confounds are not used: the paper's encoder does not see them.
         """
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         self._judge_unused(confounds, len(edges))
         mean, log_variance = self.network_.posterior(edges)
         return (mean, np.exp(0.5 * log_variance)) if return_std else mean
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""
-        connectomes = self._new_connectomes(X)
+        connectomes = self._new_connectomes(X, confounds)
         c = None
         if self._conditional:
             c = self._new_confounds(confounds, len(connectomes))
@@ -164,7 +164,7 @@ class GraphVAE(Storable):
         reference : float or array-like of shape (C,), default=0
             In the users' units.
         """
-        connectomes = self._new_connectomes(X)
+        connectomes = self._new_connectomes(X, confounds)
         self._judge_unused(confounds, len(connectomes))
         c = None
         if self.n_confounds_:
@@ -173,7 +173,7 @@ class GraphVAE(Storable):
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions z'β + b in the users' units: (n,) for one trait, else (n, T)."""
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         self._judge_unused(confounds, len(edges))
         if not self.network_.architecture.n_traits:
             raise InputError(
@@ -192,7 +192,7 @@ class GraphVAE(Storable):
         """
         if y is not None:
             return super().score(X, y, confounds=confounds)
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         c = np.empty((len(edges), 0))
         if self._conditional:
             c = self._new_confounds(confounds, len(edges))

@@ -195,7 +195,7 @@ class InvFA(Storable):
         std : array of shape (n, n_components)
             Only with ``return_std=True``.
         """
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
         if not return_std:
             return latent
@@ -207,7 +207,7 @@ class InvFA(Storable):
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
-        connectomes = self._new_connectomes(X)
+        connectomes = self._new_connectomes(X, confounds)
         edges = self._new_edges(X)
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
         return shaped_like(self.model_.expected(latent, motion, motion), connectomes)
@@ -257,7 +257,7 @@ class InvFA(Storable):
         -------
         array, or AdjustedConnectomes with ``interval``
         """
-        connectomes, edges = self._new_connectomes(X), self._new_edges(X)
+        connectomes, edges = self._new_connectomes(X, confounds), self._new_edges(X)
         level, motion = self._reference(reference), self._motion(confounds, len(edges))
         check_coupling(coupling)
         if method not in ("counterfactual", "decode"):
@@ -294,7 +294,7 @@ class InvFA(Storable):
         """Return R² of the traits or, without `y`, the mean log-likelihood per subject."""
         if y is not None:
             return super().score(X, y, confounds=confounds)
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:

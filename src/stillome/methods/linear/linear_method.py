@@ -100,7 +100,7 @@ class ComponentMethod(Storable):
 
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the component scores, shape (n, n_components_), with nothing refitted."""
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         return self._scores(np.log1p(edges), self._new_confounds(confounds, len(edges)))
 
     def adjust(
@@ -119,7 +119,7 @@ class ComponentMethod(Storable):
         reference : float or array-like of shape (C,), default=0
             The confounds to adjust to, in their own units.
         """
-        connectomes = self._new_connectomes(X)
+        connectomes = self._new_connectomes(X, confounds)
         known = self._new_confounds(confounds, len(connectomes))
         log_edges = np.log1p(matrices_to_edges(connectomes, check=False))
         adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
@@ -127,7 +127,7 @@ class ComponentMethod(Storable):
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions, shape (n,) for one trait, else (n, T)."""
-        edges = self._new_edges(X)
+        edges = self._new_edges(X, confounds)
         known = self._new_confounds(confounds, len(edges))
         self._check_has_traits()
         assert self.trait_regression_ is not None

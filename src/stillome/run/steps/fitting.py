@@ -12,6 +12,7 @@ from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.fitted import FittedModel, save_fitted
 from stillome.methods.storage import Storable
 from stillome.run.folder import RunFolder
+from stillome.run.inferred_motion import inferred_motion, warn_of_inferred
 from stillome.run.method_parameters import AUTO, WEIGHT, choose_weight, new_method
 from stillome.run.parallel import Workers
 
@@ -24,11 +25,17 @@ def fit_step(folder: RunFolder, workers: Workers) -> None:
     if not isinstance(model, Storable):
         raise InputError(f"The method {settings.method!r} cannot be stored; choose another.")
     _write_learning(folder, model)
+    inferred = inferred_motion(
+        model, folder.coding, cohort.subject_ids, cohort.connectomes, folder.confounds
+    )
+    if len(inferred):
+        folder.write_table("inferred", inferred)
+        warn_of_inferred(inferred, model, folder.coding)
     fitted = FittedModel(
         model,
         folder.coding,
         traits=settings.trait,
-        kept=settings.keep,
+        keeping=folder.keeping,
         regions=tuple(cohort.regions["name"]),
         measure=folder.source["measure"],
     )

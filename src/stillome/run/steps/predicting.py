@@ -42,11 +42,16 @@ def predict_step(folder: RunFolder, workers: Workers) -> None:
     }
     folder.write_tables("comparison", tables)
     predictions = result.predictions
+    # What the confounds explain, by the regression of the training part, is added to what was
+    # predicted of the rest.
+    explained = predictions["observed"] - predictions["residual"]
+    predictions = predictions.assign(predicted_trait=predictions["predicted"] + explained)
     write_described_table(
         folder.place("predictions"),
         predictions[predictions["method"] == settings.method].drop(columns="method"),
         description="Traits of every subject as predicted by a model fitted to others: observed; "
-        "residual, observed less what the confounds explain; predicted, of the residual.",
+        "residual, observed less what the confounds explain; predicted, of the residual; "
+        "predicted_trait, the same in the unit of the trait, n/a where it was not observed.",
         random_state=settings.seed,
         overwrite=True,
     )
