@@ -91,12 +91,10 @@ def test_edges_that_never_vary():
     assert np.isfinite(model.transform(X)).all() and np.isfinite(model.score(X))
 
 
-@pytest.mark.parametrize("value", [0, 3])
-def test_connectomes_that_are_all_the_same_are_nobody(value):
-    X = np.full((40, E), value)
-    with pytest.warns(StillomeWarning, match="collapsed"):
-        model = InvFA(8).fit(X, confounds=DATA.motion[:40])
-    assert np.abs(model.adjust(X, confounds=DATA.motion[:40]) - value).mean() < 0.5
+@pytest.mark.parametrize(("value", "said"), [(0, "no fibre"), (3, "same connectome")])
+def test_connectomes_that_are_all_the_same_are_refused(value, said):
+    with pytest.raises(InputError, match=said):
+        InvFA(8).fit(np.full((40, E), value), confounds=DATA.motion[:40])
 
 
 def test_fibres_in_millions():
