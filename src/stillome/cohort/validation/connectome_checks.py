@@ -14,6 +14,7 @@ from stillome.exceptions import InputError
 # looked at without being loaded.
 _SLICE_BYTES = 64 * 2**20
 _SYMMETRY_TOLERANCE = 1e-6
+_FEWEST_EDGES = 10  # of a network; in a smaller one, no edge need have fibres
 
 
 def n_regions_of(n_edges: int) -> int:
@@ -185,6 +186,9 @@ def _check_symmetry(
 def _check_not_empty(
     part: NDArray[Any], start: int, subject_ids: Sequence[str] | None, name: str
 ) -> None:
+    n_edges = part.shape[1] if part.ndim == 2 else math.comb(part.shape[1], 2)
+    if n_edges < _FEWEST_EDGES:
+        return
     for index, one in enumerate(part):
         n_fibres = np.count_nonzero(one)
         if one.ndim == 2:

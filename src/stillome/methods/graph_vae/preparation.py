@@ -86,7 +86,7 @@ class Preparation:
 
     def subjects(self, data: NetworkData, *, dtype: torch.dtype = torch.float32) -> Subjects:
         """Return subjects as tensors on the scales the network reads."""
-        counts = torch.from_numpy(np.ascontiguousarray(data.edges)).to(dtype)
+        counts = torch.from_numpy(np.array(data.edges)).to(dtype)  # a copy: X may be read-only
         return Subjects(
             inputs=self.inputs(counts),
             counts=counts,

@@ -50,7 +50,9 @@ class TrainedNetwork:
         """Return mean and log variance of q(z | A), each (n, K)."""
         parts = []
         for rows in _slices(len(edges)):
-            counts = torch.from_numpy(np.asarray(edges[rows], dtype=np.float64))
+            counts = torch.from_numpy(
+                np.array(edges[rows], dtype=np.float64)
+            )  # a copy: X may be read-only
             parts.append(self.module.inference(self.preparation.inputs(counts)))
         mean, log_variance = (torch.cat(values).numpy() for values in zip(*parts, strict=True))
         return mean, log_variance
