@@ -12,8 +12,13 @@ from stillome.evaluate.leakage.certificate import LeakageCertificate
 from stillome.evaluate.words import number, percent, read_r2
 from stillome.methods.diagnostics import LatentDiagnostics
 
-State = Literal["good", "caution", "bad"]
-STATE_WORDS: dict[State, str] = {"good": "passed", "caution": "with care", "bad": "failed"}
+State = Literal["good", "caution", "bad", "unknown"]
+STATE_WORDS: dict[State, str] = {
+    "good": "passed",
+    "caution": "with care",
+    "bad": "failed",
+    "unknown": "cannot be told",
+}
 
 # Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes.
 _SMALL_R2, _SMALL_PART = 0.05, 0.1
@@ -102,6 +107,11 @@ _WORDS: dict[State, tuple[str, str]] = {
         "At least one check failed; the connectomes adjusted by {method} should not be analysed "
         "yet.",
     ),
+    "unknown": (
+        "Cannot be told with these subjects",
+        "There are too few subjects to find out whether motion is left in the connectomes "
+        "adjusted by {method}.",
+    ),
 }
 
 
@@ -128,7 +138,8 @@ def judge(evidence: Evidence) -> Verdict:
     ]
     known = tuple(check for check in checks if check is not None)
     states = {check.state for check in known}
-    state: State = "bad" if "bad" in states else "good" if states == {"good"} else "caution"
+    order: tuple[State, ...] = ("bad", "unknown", "caution", "good")
+    state = next(one for one in order if one in states)
     headline, advice = _WORDS[state]
     advice = advice.format(method=evidence.method)
     return Verdict(state, headline, advice, known, tuple(evidence.notes))
