@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.verdict import Evidence, judge
 from stillome.methods.diagnostics import LatentDiagnostics
 

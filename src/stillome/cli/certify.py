@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stillome.cohort.confound_choice import Removed
-    from stillome.evaluate.leakage.certificate import LeakageCertificate
+    from stillome.evaluate.leakage.certificate_record import LeakageCertificate
     from stillome.run.study_files import StudyFiles, SubjectTables
 
 LEAKS = 3

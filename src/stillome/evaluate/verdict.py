@@ -8,7 +8,7 @@ import numpy as np
 
 from stillome.cohort.confound_coding import in_words
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.words import number, percent, read_r2
 from stillome.methods.diagnostics import LatentDiagnostics
 

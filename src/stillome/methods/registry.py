@@ -48,6 +48,7 @@ METHODS = MethodTable(
         "sog": ("stillome.methods.linear.sog", "SOG"),
         "pca-regression": ("stillome.methods.linear.pca_regression", "PCARegression"),
         "edgewise": ("stillome.methods.linear.edgewise", "EdgewiseRegression"),
+        "raw": ("stillome.methods.linear.raw", "RawConnectomes"),
     }
 )
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.verdict import Evidence, Verdict, judge
 from stillome.evaluate.words import number
 from stillome.exceptions import FileError

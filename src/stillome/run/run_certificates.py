@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.run.run_tables import Columns
 
 RAW = "raw"
