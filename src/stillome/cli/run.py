@@ -21,6 +21,7 @@ from stillome.cli.options import (
     OverwriteRun,
     Quiet,
     Reference,
+    Repeats,
     Report,
     Resume,
     Seed,
@@ -49,6 +50,7 @@ def run(
     invariance_weight: Weight = None,
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
+    repeats: Repeats = 2,
     seed: Seed = 0,
     jobs: Jobs = 2,
     form: AdjustedFormat = AdjustedForm.relmat,
@@ -78,6 +80,7 @@ def run(
         method=method,
         parameters=parameters_of(parameters, invariance_weight),
         baselines=baselines_of(baseline),
+        repeats=repeats,
         reference=reference_of(reference),
         seed=seed,
         form=form.value,

@@ -51,6 +51,7 @@ METHODS = MethodTable(
         "raw": ("stillome.methods.linear.raw", "RawConnectomes"),
     }
 )
+RAW = "raw"  # the method that removes nothing, with which all others are compared
 
 
 def make_method(name: str, **parameters: Any) -> ConnectomeMethod:

@@ -30,8 +30,9 @@ _MOST_DROPPED = 500
 
 def key_facts(folder: RunFolder) -> list[dict[str, str]]:
     """Return the handful of numbers under the verdict."""
+    use = "unseen" if folder.certificate_notes["repeats"] else "cohort"
     raw, ours, latent = (
-        find_certificate(folder.certificates, "cohort", method, features)
+        find_certificate(folder.certificates, use, method, features)
         for method, features in (
             (RAW, "connectomes"),
             (folder.method, "connectomes"),

@@ -9,6 +9,7 @@ from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import Removed
 from stillome.cohort.reference import resolve_reference
 from stillome.cohort.validation import check_columns
+from stillome.evaluate.prediction.trait_sizes import check_trait_sizes
 from stillome.exceptions import InputError
 from stillome.run.settings import RunSettings
 
@@ -34,6 +35,7 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         )
     resolve_reference(coding, settings.reference)
     check_columns(cohort.traits, settings.trait, "trait")
+    check_trait_sizes(cohort.traits, settings.trait)
     check_columns(cohort.traits, settings.keep, "column to keep")
     for name in settings.keep:
         _check_known(cohort.traits[name])

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.leakage.outcomes import ProbeResult, joined
 from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
+    N_TREES,
     Fitter,
     Outcome,
     Shuffler,
@@ -237,20 +239,23 @@ def _jobs_of_repeat(
     def ridge(view: Floats) -> Job:
         return lambda: probe_ridge(view, c, blocks, orders, labels)
 
+    # The chance in a forest averages out over the forests of several blocks.
+    trees = partial(fit_trees, n_trees=N_TREES // len(blocks))
+
     def fitting(fit: Fitter, view: Floats, own: np.random.Generator) -> Job:
         return lambda: probe_by_fitting(fit, view, c, blocks, groups, own, labels)
 
     jobs: dict[str, Job] = {
         "ridge": ridge(x),
         "svr": fitting(fit_svr, x, fits[0]),
-        "trees": fitting(fit_trees, x, fits[1]),
+        "trees": fitting(trees, x, fits[1]),
         "distance correlation": lambda: probe_distance_correlation(x, c, blocks, orders),
     }
     for name, view in data.views.items():
         jobs[f"{name}, ridge"] = ridge(view)
         if name in _ALSO_BY_TREES:
             own = fits[2 + _ALSO_BY_TREES.index(name)]
-            jobs[f"{name}, trees"] = fitting(fit_trees, view, own)
+            jobs[f"{name}, trees"] = fitting(trees, view, own)
     return jobs
 
 

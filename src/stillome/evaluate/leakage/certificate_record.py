@@ -54,6 +54,15 @@ class LeakageCertificate:
         return float(self.table.loc[self.worst, "r2"])
 
     @property
+    def best_prediction(self) -> str:
+        """The regression with the largest R².
+
+        Its R² has an interval. That of distance correlation, which predicts nothing, has none.
+        """
+        regressions = self.table[self.table["low"].notna()]
+        return self.worst if regressions.empty else str(regressions["r2"].idxmax())
+
+    @property
     def most_significant(self) -> str:
         """The probe with the smallest p-value; of several, the one with the largest R²."""
         ordered = self.table.sort_values(["p_value", "r2"], ascending=[True, False], kind="stable")
@@ -118,7 +127,10 @@ class LeakageCertificate:
 
 
 def r2_with_interval(row: "pd.Series[float]") -> str:
-    """Write an R² of a certificate's table with its 95 % interval, where that is known."""
+    """Write an R² of a certificate's table with its 95 % interval, where that is known.
+
+    An R² below 0 is worse than predicting the mean for everybody; it is shown as it is.
+    """
     shown = number(row["r2"])
     if not np.isfinite(row["low"]):
         return shown

@@ -31,7 +31,7 @@ from stillome.evaluate.leakage.probe_data import Blocks
 _PENALTIES = np.logspace(-3, 3, 13)
 _FOLD_PERMUTATIONS = 2000
 _SVR_COMPONENTS = 68
-_N_TREES = 100
+N_TREES = 100
 _TREE_FEATURES = 20
 _WORTH_A_THREAD = 100_000  # training values, below which starting threads takes longer
 
@@ -200,11 +200,13 @@ def fit_svr(features: Floats, target: Floats, seed: int) -> Callable[[Floats], F
     return lambda new: np.asarray(model.predict(reduce.transform(new)))
 
 
-def fit_trees(features: Floats, target: Floats, seed: int) -> Callable[[Floats], Floats]:
+def fit_trees(
+    features: Floats, target: Floats, seed: int, n_trees: int = N_TREES
+) -> Callable[[Floats], Floats]:
     """Fit extremely randomised trees."""
     n_features = features.shape[1]
     model = ExtraTreesRegressor(
-        _N_TREES,
+        n_trees,
         # A tenth of few features would leave each split without a choice.
         max_features=min(n_features, max(_TREE_FEATURES, n_features // 10)),
         min_samples_leaf=5,
