@@ -4,16 +4,16 @@
 of its own as the latents of three models are. The certificate should fail in 5 % of the data sets.
 The same features with a leak, in a direction of its own in every part, should be detected.
 
-*Pooling*: edges without any motion effect, adjusted by regressions fitted to the other parts. Their
-slopes are chance, and leak within each part. A probe that is trained across parts does not see it:
-its R² is far below 0.
+*Pooling*: features without any motion effect, adjusted by regressions fitted to the other parts.
+Their slopes are chance, and leak within each part. Probes that are trained across parts detect it
+never, probes within parts in half of the data sets.
 
 *Power*: simulated cohorts of several sizes, as scanned and without motion (the truth). For each,
 the smallest share of the motion effect that would have been detected; and, for that share put into
 other cohorts of the same size, how often it is detected.
 
-    python benchmarks/cross_fitting.py calibration      40 data sets each, about 3 minutes
-    python benchmarks/cross_fitting.py power            n = 60 to 400, about 5 minutes
+    python benchmarks/cross_fitting.py calibration      40 data sets each, about 10 minutes
+    python benchmarks/cross_fitting.py power            n = 60 to 400, about 3 minutes
 """
 
 import argparse

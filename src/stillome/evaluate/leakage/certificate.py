@@ -69,10 +69,10 @@ def leakage_certificate(
     within : array-like of shape (n,), optional
         Probes are trained and tested only among subjects with the same label; predictions are
         pooled over labels. Needed where subjects were adjusted by different models, as in
-        cross-fitting: the errors of these models are negatively correlated (what one part has too
-        much of, the others have too little of), so that a probe trained across parts has a
-        negative R² although motion can be read within each of them. Latents of different models
-        are different coordinates, too.
+        cross-fitting. The errors of these models are negatively correlated (what is estimated too
+        large for one part is estimated too small for the others), so that a probe trained across
+        parts misses leakage that is in each of them. Latents of different models are different
+        coordinates, too.
     n_permutations : int, default=500
         For ridge and distance correlation; the slower probes are tested prequentially, with a
         number of their own.

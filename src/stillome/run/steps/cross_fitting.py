@@ -4,6 +4,7 @@ Subjects are divided into three parts. A model fitted to two of them is applied 
 division is repeated with other parts.
 """
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.evaluate.prediction.folds import group_labels, grouped_parts
+from stillome.exceptions import StillomeWarning
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.steps.fitting import fit_to, method_of_run
@@ -108,10 +110,15 @@ def _fit_part(
     folder: RunFolder, name: str, within: Labels, part: int, keep: bool
 ) -> tuple[NDArray[Any], Floats]:
     train, test = folder.known[within != part], folder.known[within == part]
-    model = fit_to(folder, method_of_run(folder, name), train, keep=keep)
     X, confounds = folder.cohort.connectomes[test], folder.confounds[test]
-    adjusted = model.adjust(X, confounds=confounds, reference=folder.reference)
-    return matrices_to_edges(adjusted, check=False), model.transform(X, confounds=confounds)
+    with warnings.catch_warnings():
+        # What deserves a warning was said when the model was fitted to everybody; these models,
+        # of fewer subjects, are used for nothing else.
+        warnings.simplefilter("ignore", StillomeWarning)
+        model = fit_to(folder, method_of_run(folder, name), train, keep=keep)
+        adjusted = model.adjust(X, confounds=confounds, reference=folder.reference)
+        latents = model.transform(X, confounds=confounds)
+    return matrices_to_edges(adjusted, check=False), latents
 
 
 def _joined(within: Labels, parts: Sequence[tuple[NDArray[Any], Floats]]) -> CrossFitted:
