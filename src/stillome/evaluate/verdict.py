@@ -91,8 +91,7 @@ def judge(evidence: Evidence) -> Verdict:
         _latent_used(evidence.diagnostics),
     ]
     known = tuple(check for check in checks if check is not None)
-    states = {check.state for check in known}
-    state = next(one for one in _WORST_FIRST if one in states)
+    state = _worst(known, evidence)
     advice = _ADVICE[state].format(method=evidence.method, removed=evidence.removed)
     told = [_fitted_to(evidence), advice]
     return Verdict(
@@ -104,6 +103,17 @@ def judge(evidence: Evidence) -> Verdict:
     )
 
 
+def _worst(checks: tuple[Check, ...], evidence: Evidence) -> State:
+    states = {check.state for check in checks}
+    if evidence.n_subjects < FEW_SUBJECTS:
+        # What was kept, and how many latents are in use, says little about so few subjects;
+        # leakage that is found although they are few is there.
+        found = [evidence.adjusted, evidence.latents]
+        if all(one is None or one.passed for one in found):
+            return "unknown"
+    return next(one for one in _WORST_FIRST if one in states)
+
+
 def _headline(state: State, evidence: Evidence) -> str:
     found, removed = evidence.unseen_adjusted, evidence.removed
     if state == "unknown" and (evidence.n_subjects < FEW_SUBJECTS or found is not None):
@@ -113,7 +123,7 @@ def _headline(state: State, evidence: Evidence) -> str:
         return f"{start} is known about subjects the model has not seen"
     if found.passed:
         outcome = f"no probe reads {removed} in subjects the model has not seen"
-        start = {"caution": "Usable with care: ", "bad": "Not convincing, although "}.get(state, "")
+        start = {"caution": "Usable with care; ", "bad": "Not convincing, although "}.get(state, "")
         text = start + outcome
     else:
         left = "can still be read" if state == "bad" else "is reduced, not gone,"
