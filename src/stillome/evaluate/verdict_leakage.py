@@ -80,8 +80,7 @@ def _left(
     before = "" if raw is None else f"; as scanned {number(raw.worst_r2)}"
     told = f"({found.probes_named()}{before})."
     if found.passed:
-        n_probes = len(found.table)
-        return "good", f"None of {n_probes} probes reads {evidence.removed} {told}"
+        return "good", f"Yes: no probe of {len(found.table)} reads {evidence.removed} {told}"
     small = _is_small(found, raw)
     reads = "reads" if found.n_reading == 1 else "read"
     text = (
