@@ -11,6 +11,7 @@ import pytest
 
 from small_study import write_study
 from stillome.cohort.confound_choice import choose_confounds
+from stillome.evaluate.words import number
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.linear.edgewise import EdgewiseRegression
@@ -19,6 +20,7 @@ from stillome.pipeline import run_pipeline, steps_of
 from stillome.run import RunFolder
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
+from stillome.run.judging import judge_run, keeping_told
 from stillome.run.parallel import Workers
 from stillome.run.steps import predicting
 from stillome.run.steps.cross_fitting import cross_fit, divisions
@@ -105,7 +107,11 @@ def test_what_is_to_be_kept_reaches_every_fit(tmp_path, monkeypatch):
         for one, other in zip(found, expected, strict=True):
             assert one is other is None or np.array_equal(one, other)
     assert asked["keep"] == ["age"]
-    assert set(folder.keeping) == {True, False}
+    with_, without = (one.worst_r2 for one in (folder.keeping[True], folder.keeping[False]))
+    (said,) = keeping_told(folder)
+    assert said.startswith("What keeping age costs: in subjects the model has not seen")
+    assert f"is {number(with_)}" in said and f"with and {number(without)}" in said
+    assert said in judge_run(folder).notes
 
 
 def test_the_weight_is_chosen_once_and_every_fit_has_it(tmp_path):
