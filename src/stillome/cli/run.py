@@ -148,7 +148,9 @@ def summary(out: Path) -> str:
     from stillome.run import verdict
 
     said = [
-        textwrap.fill(line, 92, initial_indent="  ", subsequent_indent="    ")
+        textwrap.fill(
+            line, 92, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
         for line in verdict(out)
     ]
     places = ["adjusted", "latents.tsv", "model", "report.html"]
