@@ -137,7 +137,7 @@ def test_where_leakage_was_found_power_is_no_question():
 def test_graph_measures_that_go_with_motion_are_named(r, state):
     verdict = judge(replace(CONVINCING, graph=graph(r, 0.01)))
     assert verdict.state == state
-    assert "density (p = 0.010)" in answer(verdict, "graph measures").answer
+    assert "density (p = 0.01)" in answer(verdict, "graph measures").answer
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_the_methods_text_states_what_the_certificates_hold(finished):
         assert "3 parts" in text and "1 random division" in text
         assert text.index("had not seen them") < text.index("In the subjects the model was fitted")
     assert "500 permutations" in text and "5 folds" in text and "seed 0" in text
-    assert "baselines were as scanned" in text
+    assert "baselines were the connectomes as scanned" in text
     assert "MRtrix" not in text  # plain matrices do not say who wrote them
 
 

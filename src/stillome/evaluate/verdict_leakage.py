@@ -5,7 +5,7 @@ import numpy as np
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.leakage.power import Power
 from stillome.evaluate.verdict_evidence import Check, Evidence, State
-from stillome.evaluate.words import listed, number, p_value, percent
+from stillome.evaluate.words import listed, number, p_equals, percent
 
 # Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes; it
 # is large where more than half of the R² of the raw connectomes is left.
@@ -137,7 +137,7 @@ def graph_check(evidence: Evidence) -> Check | None:
     if left.empty:
         return Check(question, "good", f"Yes: {shown}.")
     small = (left["r"] ** 2 <= np.maximum(_SMALL_R2, _SMALL_PART * left["r_raw"] ** 2)).all()
-    names = [f"{name} (p = {p_value(row.p_holm)})" for name, row in left.iterrows()]
+    names = [f"{name} ({p_equals(row.p_holm)})" for name, row in left.iterrows()]
     answer = f"{'Almost' if small else 'No'}: motion is left in {listed(names)}; {shown}."
     return Check(question, "caution" if small else "bad", answer)
 

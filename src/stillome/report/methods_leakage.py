@@ -3,7 +3,7 @@
 import numpy as np
 
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
-from stillome.evaluate.words import listed, number, p_value, percent, things
+from stillome.evaluate.words import listed, number, p_equals, percent, things
 from stillome.methods.method_words import method_name
 from stillome.run.folder import RunFolder
 from stillome.run.judging import graph_before_and_after, keeping_told
@@ -49,12 +49,13 @@ def _how(folder: RunFolder) -> str:
         f"permuted {removed} ({notes['n_permutations']} permutations; support vectors and trees "
         "by permutations within successive folds), with Holm's (1979) correction over probes at "
         f"{percent(notes['level'])}. Intervals are 95 % bootstrap intervals over subjects. "
-        f"The baselines were {listed([method_name(n) for n in _baselines(folder)])}."
+        f"The baselines were {listed(_baselines(folder))}."
     )
 
 
 def _baselines(folder: RunFolder) -> list[str]:
-    return [RAW, *folder.settings.baselines]
+    names = [method_name(name) for name in folder.settings.baselines]
+    return ["the connectomes as scanned", *names]
 
 
 def _found(folder: RunFolder, use: str) -> str:
@@ -118,8 +119,8 @@ def _graph(folder: RunFolder) -> str:
     if table is None:
         return ""
     told = [
-        f"{name} {number(row.r_raw)} as scanned and {number(row.r)} adjusted (p = "
-        f"{p_value(row.p_holm)})"
+        f"{name} {number(row.r_raw)} as scanned and {number(row.r)} adjusted ("
+        f"{p_equals(row.p_holm)})"
         for name, row in table.iterrows()
     ]
     return f"Rank correlations of graph measures with motion were: {listed(told)}."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from stillome.evaluate.words import number
+from stillome.evaluate.words import number, p_equals
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class LeakageCertificate:
     def _found(self, probe: str) -> str:
         row = self.table.loc[probe]
         auc = f", AUC {row['auc']:.2f}" if np.isfinite(row["auc"]) else ""
-        return f"{r2_with_interval(row)}{auc}, p = {row['p_holm']:.2g}"
+        return f"{r2_with_interval(row)}{auc}, {p_equals(row['p_holm'])}"
 
     def sentence(
         self,
