@@ -43,6 +43,7 @@ def write_study(folder: Path, n: int = 64, seed: int = 0, **settings: Any) -> Ru
         "trait": ("reading", "memory"),
         "confounds": ("rms_mm",),
         "labels": os.fspath(files.regions),
+        "repeats": 1,
     }
     return RunSettings(**(chosen | settings))
 

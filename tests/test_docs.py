@@ -33,14 +33,14 @@ def commands(page):
 def made_small(words):
     """Let a command have fewer subjects and one worker, and change nothing else."""
     if words[0] == "simulate":
-        words = [*words, "--subjects", "24"]
+        words = [*words, "--subjects", "32"]
     workers = {"run": "--jobs", "compare": "--jobs", "bids": "--n-procs"}
     return [*words, workers[words[0]], "1"] if words[0] in workers else words
 
 
 def keep_few_regions(study):
     """Put twelve of the 68 regions in place of what was simulated; all else is as it was."""
-    simulated, few = simulate_cohort(24, "thinning", random_state=0), slice(None, None, 6)
+    simulated, few = simulate_cohort(32, "thinning", random_state=0), slice(None, None, 6)
     cohort = simulated.cohort
     small = replace(
         cohort,

@@ -77,7 +77,8 @@ def test_a_run(method, study, tmp_path):
     assert told["settings"]["parameters"]["n_components"] == 3
     assert "--set n_components=3" in told["command"]
     summary = pd.read_csv(tmp_path / "out" / "comparison" / "summary.tsv", sep="\t")
-    assert list(summary["status"]) == ["ok"]
+    assert list(summary["method"]) == list(dict.fromkeys([method, "raw"]))
+    assert set(summary["status"]) == {"ok"}
     assert read_table(tmp_path / "out" / "latents.tsv").shape == (N, 3)
 
 

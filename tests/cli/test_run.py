@@ -45,7 +45,7 @@ def test_a_run_says_what_it_found_and_where_the_results_are(finished):
     out, _, result = finished
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stdout.split())
-    assert "from the raw connectomes" in said and "gone from the latents z?" in said
+    assert "affect the connectomes as scanned?" in said and "gone from the latents z in" in said
     assert "reading predicted in subjects who were not in the fit" in said
     assert str(out / "adjusted") in result.stdout
     assert "report.html" not in result.stdout and not (out / "report.html").exists()
@@ -130,7 +130,7 @@ def without(words, option):
     ],
 )
 def test_the_users_mistake_is_one_sentence_and_exit_code_2(change, says, tmp_path, capsys):
-    settings = write_study(tmp_path / "study", 24, trait=("reading",))
+    settings = write_study(tmp_path / "study", 32, trait=("reading",))
     words = shlex.split(command_line(settings, tmp_path / "out"))[1:]
     assert main(change(words, str(tmp_path / "study"))) == 2
     out, err = capsys.readouterr()
@@ -150,21 +150,21 @@ def test_a_folder_that_nobody_may_write_is_one_sentence(tmp_path, capsys):
 
 
 def test_the_demo_is_a_run_on_files_written_beside_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "N_SUBJECTS", 24)
+    monkeypatch.setattr(demo, "N_SUBJECTS", 32)
     out = tmp_path / "demo"
-    assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "3"]) == 0
+    assert main(["demo", "--out", str(out), "--no-report", "--jobs", "1", "--seed", "7"]) == 0
     said, notes = capsys.readouterr()
     assert f"stillome run --connectomes {tmp_path / 'demo-input' / 'connectomes'}" in said
     assert "nearest to the same subject's true" in " ".join(said.split())
     assert notes == ""
     header = json.loads((out / "run.json").read_text())
-    assert header["simulated"] and header["settings"]["seed"] == 3
+    assert header["simulated"] and header["settings"]["seed"] == 7
     given = read_connectomes(tmp_path / "demo-input" / "connectomes")
-    assert given.n_subjects == 24
+    assert given.n_subjects == 32
     totals = pd.read_csv(out / "motion_effects" / "fibre_totals.tsv", sep="\t")
-    assert totals["n_subjects"].sum() == 24
+    assert totals["n_subjects"].sum() == 32
     assert len(pd.read_csv(out / "motion_effects" / "qcsc.tsv", sep="\t")) == 2278
-    assert main(["demo", "--out", str(out), "--seed", "3"]) == 2
+    assert main(["demo", "--out", str(out), "--seed", "7"]) == 2
     assert "exists already" in capsys.readouterr().err
 
 

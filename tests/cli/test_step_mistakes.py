@@ -12,7 +12,7 @@ from stillome.cli import main
 from stillome.cohort.cohort import Cohort
 from stillome.io.write_cohort import write_cohort
 
-N_SUBJECTS, REGIONS = 24, ["a", "b", "c", "d", "e", "f"]
+N_SUBJECTS, REGIONS = 32, ["a", "b", "c", "d", "e", "f"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def places(tmp_path_factory):
     (root / "taken" / "mine.txt").write_text("a diary")
     (root / "taken.tsv").write_text("a table")
     (root / "fd.tsv").write_text(
-        "participant_id\tfd_mm\n" + "".join(f"{i:02d}\t{i}\n" for i in range(24))
+        "participant_id\tfd_mm\n" + "".join(f"{i:02d}\t{i}\n" for i in range(N_SUBJECTS))
     )
     (root / "text.tsv").write_text("participant_id\tz_1\n00\thigh\n01\tlow\n")
     (root / "constant.tsv").write_text("participant_id\tz_1\n00\t1\n01\t1\n")
@@ -93,7 +93,7 @@ MISTAKES = [
     (f"{FIT} {STUDY} --labels {{r}}/none.txt", "no such file"),
     (f"{FIT} {STUDY} --trait reading", "Name the table with --traits"),
     (f"{FIT} {STUDY} {TRAITS} --trait wisdom", "no column 'wisdom'"),
-    (f"{FIT} {STUDY} {TRAITS} --trait unknown", "no value for any of the 24 subjects"),
+    (f"{FIT} {STUDY} {TRAITS} --trait unknown", "no value for any of the 32 subjects"),
     (f"{FIT} {STUDY} {TRAITS} --trait same", "is 1 for everybody"),
     (f"{FIT} {STUDY} {TRAITS} --trait site", "holds text"),
     (f"{FIT} {STUDY} {TRAITS} --keep site", "column to keep 'site' does not differ"),
@@ -148,7 +148,7 @@ MISTAKES = [
     ("certify {r}/one/connectomes --motion {r}/one/motion.tsv --confound rms_mm", "1 subject has"),
     ("certify {r}/two/connectomes --motion {r}/two/motion.tsv --confound rms_mm", "too few"),
     (f"{COMPARE} {STUDY}", "--trait"),
-    (f"{COMPARE} {STUDY} --trait unknown", "no value for any of the 24 subjects"),
+    (f"{COMPARE} {STUDY} --trait unknown", "no value for any of the 32 subjects"),
     (f"{COMPARE} {STUDY} --trait site", "holds text"),
     (f"{COMPARE} {STUDY} --trait wisdom", "no column 'wisdom'"),
     (f"{COMPARE} {STUDY} --trait reading --method magic", "no method 'magic'"),
@@ -163,12 +163,12 @@ MISTAKES = [
     (f"{COMPARE} {STUDY} --trait reading --keep reading", "both predicted and kept"),
     (f"{COMPARE} {STUDY} --trait reading --keep site", "'site' does not differ"),
     (f"{COMPARE} {STUDY} --trait reading --folds 1", "folds"),
-    (f"{COMPARE} {STUDY} --trait reading --folds 99", "--folds 99 with 24"),
+    (f"{COMPARE} {STUDY} --trait reading --folds 99", "--folds 99 with 32"),
     (f"{COMPARE} {STUDY} --trait reading --jobs 0", "jobs"),
     (f"{COMPARE} {STUDY} --trait reading --truth {{r}}/none", "no such file"),
     (f"{COMPARE} {STUDY} --trait reading --truth {{r}}/larger/connectomes", "7 regions"),
     (f"{COMPARE.replace('study', 'one')} {ONE} --trait reading", "1 subject has"),
-    (f"{COMPARE.replace('study', 'two')} {TWO} --trait reading", "--folds 5 with 2"),
+    (f"{COMPARE.replace('study', 'two')} {TWO} --trait reading", "known of 2 subjects"),
     (f"{COMPARE.replace('{r}/new', '{r}/taken')} {STUDY} --trait reading", "exists already"),
     (f"{COMPARE.replace('{r}/new', '{r}/file/new')} {STUDY} --trait reading", "cannot be"),
     ("sample {r}/study --out {r}/new", "not a saved stillome model"),

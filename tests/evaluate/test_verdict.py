@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
-from stillome.evaluate.verdict import Evidence, judge
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.power import Power
+from stillome.evaluate.verdict import judge
+from stillome.evaluate.verdict_evidence import Evidence
 from stillome.methods.diagnostics import LatentDiagnostics
 
 PROBES = ["ridge", "svr", "trees", "distance correlation"]
@@ -16,8 +18,13 @@ PROBES = ["ridge", "svr", "trees", "distance correlation"]
 
 def certificate(r2, p_holm):
     """Let every probe read this much."""
-    table = pd.DataFrame({"r2": r2, "p_value": p_holm, "p_holm": p_holm}, index=PROBES)
-    return LeakageCertificate(table, PROBES[0], p_holm > 0.05)
+    found = {"r2": r2, "p_value": p_holm, "p_holm": p_holm, "auc": np.nan}
+    table = pd.DataFrame(found | {"low": r2 - 0.03, "high": r2 + 0.03}, index=PROBES)
+    return LeakageCertificate(table)
+
+
+def graph(r=0.02, p_holm=0.7):
+    return pd.DataFrame({"r_raw": -0.6, "r": r, "p_holm": p_holm}, index=["density", "strength"])
 
 
 def kept(**values):
@@ -32,9 +39,11 @@ CONVINCING = Evidence(
     raw=certificate(0.8, 0.001),
     adjusted=CLEAN,
     latents=CLEAN,
+    unseen_raw=certificate(0.7, 0.001),
     unseen_adjusted=CLEAN,
     unseen_latents=CLEAN,
-    n_unseen=120,
+    power=Power(0.3, 0.01),
+    graph=graph(),
     fidelity=kept(r2=0.8, identification=1.0),
     diagnostics=LatentDiagnostics(np.full(8, 0.5), 8),
     notes=["A note."],
@@ -49,26 +58,86 @@ def test_a_convincing_adjustment():
     verdict = judge(CONVINCING)
     assert verdict.state == "good"
     assert {check.state for check in verdict.checks} == {"good"}
+    assert verdict.headline == (
+        "No probe reads motion in subjects the model has not seen: largest R² "
+        "−0.02 [−0.05, 0.01], as scanned 0.70 [0.67, 0.73]"
+    )
+    assert verdict.advice.startswith("In the subjects the model was fitted to: largest R² −0.02")
     assert "inv-FA" in verdict.advice
 
 
-def test_leakage_fails():
+def test_leakage_in_the_subjects_of_the_fit_fails():
     verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
     assert verdict.state == "bad"
-    said = answer(verdict, "adjusted connectomes").answer
+    said = answer(verdict, "adjusted connectomes in the subjects the model was fitted to").answer
     assert said.startswith("No: 4 of 4 probes read motion")
+    assert verdict.headline.startswith("Not convincing, although no probe reads motion")
 
 
 def test_small_leakage_calls_for_care():
     verdict = judge(replace(CONVINCING, latents=certificate(0.03, 0.001)))
     assert verdict.state == "caution"
-    assert "covariate" in answer(verdict, "latents").answer
+    assert "covariate" in answer(verdict, "latents z in the subjects").answer
+    assert verdict.headline.startswith("Usable with care; no probe reads motion in subjects")
 
 
-def test_leakage_in_unseen_subjects_calls_for_care():
-    verdict = judge(replace(CONVINCING, unseen_latents=certificate(0.4, 0.001)))
+@pytest.mark.parametrize(
+    ("r2", "state", "says"),
+    [
+        (0.03, "caution", "Motion is reduced, not gone, in subjects the model has not seen"),
+        (0.16, "caution", "Motion is reduced, not gone, in subjects the model has not seen"),
+        (0.40, "bad", "Motion can still be read in subjects the model has not seen"),
+    ],
+)
+def test_leakage_in_unseen_subjects_is_the_headline(r2, state, says):
+    verdict = judge(replace(CONVINCING, unseen_adjusted=certificate(r2, 0.001)))
+    assert verdict.state == state
+    assert verdict.headline.startswith(f"{says}: largest R² {r2:.2f} [")
+    assert verdict.headline.endswith("as scanned 0.70 [0.67, 0.73]")
+
+
+@pytest.mark.parametrize("which", ["unseen_latents", "unseen_adjusted"])
+def test_one_probe_of_four_reads_and_both_probes_are_named(which):
+    table = CLEAN.table.copy()
+    table.loc["svr", ["r2", "p_value", "p_holm"]] = [-0.03, 0.002, 0.008]
+    verdict = judge(replace(CONVINCING, **{which: LeakageCertificate(table)}))
+    name = {"unseen_latents": "the latents z of", "unseen_adjusted": "connectomes of"}[which]
+    said = answer(verdict, name).answer
+    assert said.startswith("Almost: 1 of 4 probes reads motion (largest R²: ridge, −0.02")
+    assert "smallest p: svr, R² −0.03 [−0.05, 0.01], p = 0.008" in said
     assert verdict.state == "caution"
-    assert "latents of 120 held-out" in answer(verdict, "not in the fit").answer
+
+
+@pytest.mark.parametrize(
+    ("power", "state"),
+    [
+        (Power(0.4, 0.05), "good"),
+        (Power(0.6, 0.05), "caution"),
+        (Power(0.4, 0.15), "caution"),
+        (Power(0.9, 0.05), "unknown"),
+        (Power(0.4, 0.30), "unknown"),
+        (Power(np.nan, 0.0), "unknown"),
+    ],
+)
+def test_nothing_found_is_worth_as_much_as_the_power_to_find(power, state):
+    verdict = judge(replace(CONVINCING, power=power))
+    assert verdict.state == answer(verdict, "noticed").state == state
+    if state == "unknown":
+        assert verdict.headline == "Cannot be told with 400 subjects"
+
+
+def test_where_leakage_was_found_power_is_no_question():
+    found = replace(CONVINCING, unseen_adjusted=certificate(0.16, 0.001), power=Power(0.0, 0.16))
+    assert answer(judge(found), "noticed").answer == "Yes: it was."
+
+
+@pytest.mark.parametrize(
+    ("r", "state"), [(0.1, "caution"), (-0.2, "caution"), (0.4, "bad"), (-0.4, "bad")]
+)
+def test_graph_measures_that_go_with_motion_are_named(r, state):
+    verdict = judge(replace(CONVINCING, graph=graph(r, 0.01)))
+    assert verdict.state == state
+    assert "density (p = 0.01)" in answer(verdict, "graph measures").answer
 
 
 @pytest.mark.parametrize(
@@ -94,26 +163,39 @@ def test_posterior_collapse_fails_though_it_looks_invariant():
 
 
 def test_nothing_to_remove_is_said():
-    verdict = judge(replace(CONVINCING, raw=certificate(0.0, 0.9)))
-    assert verdict.state == "caution"
+    verdict = judge(replace(CONVINCING, unseen_raw=certificate(0.0, 0.9)))
+    assert verdict.state == "unknown"
     assert "little to remove" in answer(verdict, "affect").answer
 
 
-def test_few_subjects_are_said():
-    assert judge(replace(CONVINCING, n_subjects=30)).state == "caution"
+NOT_MEASURED = dict.fromkeys(
+    ("unseen_raw", "unseen_adjusted", "unseen_latents", "power", "graph", "diagnostics")
+)
 
 
-def test_what_was_not_measured_is_not_judged():
-    nothing = {"unseen_adjusted": None, "unseen_latents": None, "diagnostics": None}
-    verdict = judge(replace(CONVINCING, **nothing))
-    assert verdict.state == "good" and len(verdict.checks) == 4
+def test_few_subjects_are_never_green():
+    verdict = judge(replace(CONVINCING, n_subjects=24, **NOT_MEASURED))
+    assert verdict.state == "unknown"
+    assert verdict.headline == "Cannot be told with 24 subjects"
+    collapsed = LatentDiagnostics(np.full(8, 0.001), 0)
+    few = replace(CONVINCING, n_subjects=24, **NOT_MEASURED | {"diagnostics": collapsed})
+    assert judge(few).state == "unknown"
+    assert judge(replace(few, adjusted=certificate(0.6, 0.001))).state == "bad"
+
+
+def test_where_unseen_subjects_were_not_measured_nothing_is_known_about_them():
+    verdict = judge(replace(CONVINCING, **NOT_MEASURED))
+    assert verdict.state == "unknown"
+    assert verdict.headline == "Nothing is known about subjects the model has not seen"
+    assert answer(verdict, "not seen").state == "unknown"
 
 
 def test_sites_are_named():
     questions = [check.question for check in judge(replace(CONVINCING, others=["site"])).checks]
     assert questions[:2] == [
-        "Did motion or site affect the raw connectomes?",
-        "Are motion and site gone from the adjusted connectomes?",
+        "Did motion or site affect the connectomes as scanned?",
+        "Are motion and site gone from the adjusted connectomes of subjects the model has not "
+        "seen?",
     ]
 
 
@@ -121,7 +203,6 @@ def test_the_lines_are_headline_checks_and_notes():
     verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
     first, *lines, last = verdict.lines()
     assert first.startswith(f"{verdict.headline}. ")
-    assert [line.split(":")[0] for line in lines] == [
-        *("passed", "failed", "passed", "passed", "passed", "passed")
-    ]
+    states = ["passed"] * 5 + ["failed"] + ["passed"] * 3
+    assert [line.split(":")[0] for line in lines] == states
     assert last == "A note."

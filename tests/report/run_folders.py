@@ -40,6 +40,7 @@ def run_small(place, simulated, n_regions=20, **settings):
         "labels": os.fspath(files.regions),
         "lengths": os.fspath(files.lengths),
         "truth": (os.fspath(files.truth),),
+        "repeats": 1,
     }
     return run_pipeline(RunSettings(**(chosen | settings)), place / "run", report=False)
 

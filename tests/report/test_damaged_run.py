@@ -17,6 +17,7 @@ NEEDED = [
     "latents.tsv",
     "certificates.tsv",
     "certificates.json",
+    "graph_motion.tsv",
     "fidelity.tsv",
     "graph_measures.tsv",
     "motion_effects/qcsc.tsv",
@@ -46,7 +47,7 @@ def test_everything_is_read(folder):
     assert folder.slider.keys[0] == "all subjects (64 of 70)"
     assert set(folder.comparison) == {"folds", "summary", "tests"}
     uses = [(one.use, one.method, one.features) for one in folder.certificates]
-    assert uses[0] == ("cohort", "raw", "connectomes") and len(set(uses)) == len(uses) == 8
+    assert uses[0] == ("cohort", "raw", "connectomes") and len(set(uses)) == len(uses) == 10
     latents, adjusted = folder.baseline("edgewise")
     assert len(latents) == len(adjusted) == 70
 

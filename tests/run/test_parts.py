@@ -36,6 +36,7 @@ NAMES = st.text("abc _'$", min_size=1, max_size=5).map(lambda text: "x" + text)
         ),
         reference=st.sampled_from([(0.0,), (0.25, 1.0), {"rms_mm": 0.1, "site": "B"}]),
         seed=st.integers(0, 99),
+        repeats=st.integers(0, 3),
         atlas=st.none() | NAMES,
         subjects=st.lists(NAMES, max_size=2),
     )
@@ -85,6 +86,7 @@ def test_a_run_with_sites_is_continued_by_the_command_that_began_it():
         ({"other_confounds": ("site",)}, "traits=..."),
         ({"seed": -1}, "seed=-1"),
         ({"seed": True}, "seed=True"),
+        ({"repeats": -1}, "repeats=-1"),
         ({"reference": (float("nan"),)}, "finite"),
         ({"reference": ("low",)}, "expected numbers"),
         ({"reference": ()}, "nothing; expected finite"),

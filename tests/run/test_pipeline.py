@@ -71,23 +71,32 @@ def test_every_step_leaves_what_the_next_ones_and_the_report_read(whole):
 def test_motion_is_read_from_raw_connectomes_and_not_from_ours(whole):
     out, _, _ = whole
     found = table(out / "certificates.tsv")
-    passed = found.groupby(["use", "method", "features"])["passed"].first()
+    assert (found["passed"] == (found["p_holm"] > 0.05)).all()
+    by_certificate = found.groupby(["use", "method", "features"])
+    passed = by_certificate["certificate_passed"].first()
+    assert (by_certificate["passed"].all() == passed).all()
     assert not passed["cohort", "raw", "connectomes"]
     assert passed["cohort", "inv-fa", "z"] and passed["cohort", "inv-fa", "connectomes"]
     assert {use for use, *_ in passed.index} == {"cohort", "unseen"}
-    assert set(found.loc[found["use"] == "unseen", "n_subjects"]) == {20}
-    assert ("cohort", "edgewise", "z") in passed.index
+    assert set(found["n_subjects"]) == {64}
+    for use in ("cohort", "unseen"):
+        assert ("edgewise", "z") in passed[use].index
     notes = json.loads((out / "certificates.json").read_text())
-    assert notes == {"level": 0.05, "n_permutations": 500, "notes": []}
+    power = notes.pop("power")
+    assert set(power) == {"share", "r2"}
+    expected = {"level": 0.05, "n_permutations": 500, "parts": 3, "repeats": 1, "notes": []}
+    assert notes == expected
+    assert set(table(out / "graph_motion.tsv")["use"]) == {"cohort", "unseen"}
 
 
 def test_fidelity_and_traits_name_the_method_and_its_baseline(whole):
     out, _, _ = whole
     fidelity = table(out / "fidelity.tsv").set_index("method")
-    assert list(fidelity.index) == ["inv-fa", "edgewise"]
+    assert list(fidelity.index) == ["inv-fa", "edgewise", "raw"]
     assert fidelity["strength_r"].between(0.3, 1).all()
     summary = table(out / "comparison" / "summary.tsv")
-    assert set(summary["method"]) == {"inv-fa", "edgewise"}
+    assert set(summary["method"]) == {"inv-fa", "edgewise", "raw"}
+    assert (summary["r_low"] < summary["r_mean"]).all()
     assert "seconds" not in summary
     predicted = table(out / "predictions.tsv")
     assert len(predicted) == 2 * 64
@@ -130,7 +139,8 @@ def test_every_file_of_a_run_is_in_the_table_of_files(whole):
     found = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert {path for path in found if not any(Path(path).is_relative_to(n) for n in names)} == set()
     absent = {key for key, file in FILES.items() if not (out / file.name).exists()}
-    assert absent == {"truth", "frontier", "history", "inferred", "figures", "report"}
+    absent_files = {"truth", "frontier", "history", "inferred", "keeping", "figures", "report"}
+    assert absent == absent_files
 
 
 def test_baselines_are_fitted_once_for_certificates_and_fidelity(whole):
@@ -242,7 +252,7 @@ def test_an_earlier_run_stays_until_the_new_inputs_were_judged(whole, tmp_path):
 
 
 def test_results_and_inputs_keep_apart(tmp_path):
-    settings = write_study(tmp_path / "study", 24)
+    settings = write_study(tmp_path / "study", 32)
     with pytest.raises(InputError, match="lies in"):
         run_pipeline(settings, tmp_path / "study" / "connectomes" / "out")
     with pytest.raises(InputError, match="where results go"):

@@ -11,6 +11,7 @@ import pytest
 
 from small_study import write_study
 from stillome.cohort.confound_choice import choose_confounds
+from stillome.evaluate.words import number
 from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.linear.edgewise import EdgewiseRegression
@@ -19,8 +20,10 @@ from stillome.pipeline import run_pipeline, steps_of
 from stillome.run import RunFolder
 from stillome.run.cohort_checks import check_cohort
 from stillome.run.inputs import read_inputs, write_inputs
+from stillome.run.judging import judge_run, keeping_told
+from stillome.run.parallel import Workers
 from stillome.run.steps import predicting
-from stillome.run.steps.certifying import hold_out
+from stillome.run.steps.cross_fitting import cross_fit, divisions
 from stillome.run.steps.fitting import method_of_run
 
 
@@ -47,7 +50,7 @@ def test_unknown_motion_is_inferred_flagged_and_not_probed(tmp_path):
     assert (subjects["flags"].str.contains("motion inferred")).sum() == 3
     certificates = pd.read_csv(out / "certificates.tsv", sep="\t")
     assert set(certificates["n_subjects"]) == {37}
-    assert set(certificates["use"]) == {"cohort"}  # too few to hold some out
+    assert set(certificates["use"]) == {"cohort"}  # too few to be cross-fitted
     notes = " ".join(json.loads((out / "certificates.json").read_text())["notes"])
     assert "motion of 3 subjects is unknown" in notes
     assert "37 subjects are too few" in notes
@@ -97,12 +100,25 @@ def test_what_is_to_be_kept_reaches_every_fit(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_pipeline(settings, tmp_path / "out")
     folder = RunFolder(tmp_path / "out")
-    train, _ = hold_out(folder)
+    (within,) = divisions(folder)
     everybody = folder.cohort.traits[["age"]].to_numpy()
-    for found, expected in ((ours, [everybody, everybody[train]]), (Keeping.asked, [everybody])):
+    thirds = [everybody[within != part] for part in range(3)]
+    # To see what keeping costs, the method is also fitted without.
+    for found, expected in (
+        (ours, [everybody, *thirds, None, None, None]),
+        (Keeping.asked, [everybody, *thirds]),
+    ):
         assert len(found) == len(expected)
-        assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+        for one, other in zip(found, expected, strict=True):
+            assert one is other is None or np.array_equal(one, other)
     assert asked["keep"] == ["age"]
+    with_, without = (
+        one.worst_r2 for one in (folder.leakage_by_keeping[True], folder.leakage_by_keeping[False])
+    )
+    (said,) = keeping_told(folder)
+    assert said.startswith("What keeping age costs: in subjects the model has not seen")
+    assert f"is {number(with_)}" in said and f"with and {number(without)}" in said
+    assert said in judge_run(folder).notes
 
 
 def test_the_weight_is_chosen_once_and_every_fit_has_it(tmp_path):
@@ -130,18 +146,40 @@ def read_run(place, n, **settings):
     return RunFolder(place / f"out-{n}")
 
 
-@pytest.mark.parametrize("n", [60, 61, 66, 67, 100])
-def test_enough_subjects_are_held_out_to_be_probed(tmp_path, n):
-    train, test = hold_out(read_run(tmp_path, n, trait=(), traits=()))
-    assert sorted([*train, *test]) == list(range(n))
-    assert len(test) >= max(20, 0.3 * n)
+@pytest.mark.parametrize("n", [60, 61, 100])
+def test_everybody_is_in_one_part_of_every_division(tmp_path, n):
+    first, second = divisions(read_run(tmp_path, n, trait=(), traits=(), repeats=2))
+    for within in (first, second):
+        assert np.ptp(np.bincount(within, minlength=3)) <= 1
+    assert (first != second).any()
 
 
-def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
-    assert "59 subjects are too few" in hold_out(read_run(tmp_path, 59, trait=(), traits=()))
+def test_families_stay_in_one_part(tmp_path):
+    folder = read_run(tmp_path, 64, trait=(), group="family")
+    (within,) = divisions(folder)
+    assert (within[0::2] == within[1::2]).all()  # two of each family, one after the other
+
+
+@pytest.mark.filterwarnings("ignore:reference=0 lies")
+def test_a_subject_is_adjusted_by_a_model_that_has_not_seen_it(tmp_path):
+    folder = read_run(tmp_path, 60, trait=(), traits=(), method="edgewise")
+    (within,) = divisions(folder)
+    (found,) = cross_fit(folder, Workers(), ["edgewise"], [within])["edgewise"]
+    X, motion = folder.cohort.edges, folder.confounds
+    for part in range(3):
+        model = EdgewiseRegression().fit(X[within != part], confounds=motion[within != part])
+        test = within == part
+        assert np.array_equal(found.adjusted[test], model.adjust(X[test], confounds=motion[test]))
+        latents = model.transform(X[test], confounds=motion[test])
+        assert np.array_equal(found.latents[test, : latents.shape[1]], latents)
+
+
+def test_where_parts_would_be_too_small_it_is_said(tmp_path):
+    assert "59 subjects are too few" in divisions(read_run(tmp_path, 59, trait=(), traits=()))
+    assert divisions(read_run(tmp_path, 62, trait=(), traits=(), repeats=0)) == "repeats=0"
     settings = write_study(tmp_path / "study", 64, trait=(), group="family")
     traits = pd.read_csv(settings.traits[0], sep="\t", dtype=str)
-    for n_groups, says in ((6, "too few groups"), (4, "4 groups cannot be divided")):
+    for n_groups, says in ((14, "14 groups of subjects are too few"), (4, "4 groups cannot be")):
         traits["family"] = [f"F{i % n_groups}" for i in range(64)]
         traits.to_csv(settings.traits[0], sep="\t", index=False)
         if n_groups < 5:
@@ -149,7 +187,7 @@ def test_where_too_few_would_be_held_out_it_is_said(tmp_path):
                 read_inputs(settings)
         else:
             write_inputs(read_inputs(settings), tmp_path / "out")
-            assert says in hold_out(RunFolder(tmp_path / "out"))
+            assert says in divisions(RunFolder(tmp_path / "out"))
 
 
 def test_the_first_usual_measure_of_motion_is_chosen_and_said():
@@ -172,8 +210,12 @@ def test_the_first_usual_measure_of_motion_is_chosen_and_said():
         ({"trait": ("empty",)}, "'empty' holds no value"),
         ({"trait": ("same",)}, "'same' is 1 for everybody"),
         ({"trait": ("sex",)}, "'sex' holds text"),
-        ({"reference": (0.1, 0.2)}, "2 value(s) for 1 confounds"),
-        ({"confounds": ("rms_mm", "rotation_rad"), "reference": (0.1,)}, "Give one each"),
+        ({"trait": ("reading",)}, "'reading' is known of 24 subjects, too few to predict it"),
+        ({"reference": (0.1, 0.2), "trait": ()}, "2 value(s) for 1 confounds"),
+        (
+            {"confounds": ("rms_mm", "rotation_rad"), "reference": (0.1,), "trait": ()},
+            "Give one each",
+        ),
     ],
 )
 def test_a_cohort_of_which_nothing_can_be_learned_is_refused(tmp_path, settings, says):
@@ -183,7 +225,7 @@ def test_a_cohort_of_which_nothing_can_be_learned_is_refused(tmp_path, settings,
 
 
 def test_a_group_or_a_covariate_must_be_known_for_everybody(tmp_path):
-    settings = write_study(tmp_path / "study", 24, keep=("age",), group="family")
+    settings = write_study(tmp_path / "study", 24, trait=(), keep=("age",), group="family")
     cohort = read_inputs(settings).cohort
     for name in ("age", "family"):
         cohort.traits.loc[cohort.subject_ids[3], name] = None
@@ -193,14 +235,14 @@ def test_a_group_or_a_covariate_must_be_known_for_everybody(tmp_path):
 
 
 def test_who_is_left_out_is_said_and_who_was_not_asked_for_is_not(tmp_path):
-    settings = write_study(tmp_path / "study", 24)
+    settings = write_study(tmp_path / "study", 32)
     motion = pd.read_csv(settings.motion[0], sep="\t", dtype=str)
     motion.iloc[2:].to_csv(settings.motion[0], sep="\t", index=False)
     with pytest.warns(StillomeWarning, match=r"2 subjects were left out \(2 with no motion\)"):
         inputs = read_inputs(settings)
     assert list(inputs.dropped["participant_id"]) == ["000", "001"]
-    assert inputs.cohort.n_subjects == 22
-    chosen = replace(settings, subjects=tuple(f"{i:03d}" for i in range(3, 23)))
+    assert inputs.cohort.n_subjects == 30
+    chosen = replace(settings, subjects=tuple(f"{i:03d}" for i in range(2, 32)))
     assert len(read_inputs(chosen).dropped) == 0
 
 

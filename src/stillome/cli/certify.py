@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stillome.cohort.confound_choice import Removed
-    from stillome.evaluate.leakage.certificate import LeakageCertificate
+    from stillome.evaluate.leakage.certificate_record import LeakageCertificate
     from stillome.run.study_files import StudyFiles
     from stillome.run.subject_tables import SubjectTables
 
@@ -151,7 +151,10 @@ def read_features(place: str, kind: Kind, files: "StudyFiles") -> Found:
     if kind is Kind.features or (kind is Kind.auto and is_feature_table(place)):
         values = read_table(place, session=files.session)
         if files.subjects:
-            values = values[values.index.isin(files.subjects)]
+            missing = next((one for one in files.subjects if one not in values.index), None)
+            if missing is not None:
+                raise InputError(f"{place}: no row of {missing!r}. Leave it out of subjects=...")
+            values = values.loc[list(files.subjects)]
         matrix = values.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(values) else None
         if matrix is None:
             raise InputError(f"{place}: a column of it holds text; features must be numbers.")
@@ -246,6 +249,10 @@ def _printed(certificate: "LeakageCertificate") -> "pd.DataFrame":
     columns = {
         "probe": list(found.index),
         "R²": found["r2"].map("{:.3f}".format).to_list(),
+        "95 % interval": [
+            "–" if pd.isna(low) else f"{low:.3f} to {high:.3f}"
+            for low, high in zip(found["low"], found["high"], strict=True)
+        ],
         "by chance": found["null_95"].map("{:.3f}".format).to_list(),
         "p (Holm)": found["p_holm"].map("{:.2g}".format).to_list(),
     }
@@ -269,9 +276,7 @@ def _write(
     from stillome.persistence import write_json, write_table, written_aside
 
     rows = [
-        one.table.reset_index().assign(
-            features=place, passed=one.table["p_holm"].gt(one.level).to_list()
-        )
+        one.table.reset_index().assign(features=place, passed=(~one.reads).to_list())
         for place, one in certificates.items()
     ]
     found = pd.concat(rows, ignore_index=True)

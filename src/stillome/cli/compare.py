@@ -43,7 +43,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="The folder for the tables.")],
     method: Annotated[
         list[str] | None,
-        typer.Option(help="inv-fa, inv-vae, gate, combat …; by default all of them."),
+        typer.Option(help="inv-fa, inv-vae, combat, raw …; by default all of them."),
     ] = None,
     settings: Set = None,
     confound: Confound = None,
@@ -65,9 +65,10 @@ def compare(
 ) -> None:
     """Compare methods by cross-validation: trait prediction, motion left, motion-free fidelity.
 
-    Writes folds.tsv (every fold), summary.tsv (mean, sd, smallest and largest r), tests.tsv
-    (paired tests) and a figure. A method that fails is reported as failed; the others go on.
-    --set NAME=VALUE sets a parameter of every method that has it, --set METHOD.NAME=VALUE of one.
+    Writes folds.tsv (every fold), summary.tsv (mean r with its interval, sd, smallest and largest
+    r), tests.tsv (paired tests) and a figure. A method that fails is reported as failed; the others
+    go on. --set NAME=VALUE sets a parameter of every method that has it, --set METHOD.NAME=VALUE of
+    one.
 
     Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --method inv-fa --method edgewise --out comparison
@@ -76,6 +77,7 @@ def compare(
     from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.evaluate import compare_methods
+    from stillome.evaluate.prediction.trait_sizes import check_trait_sizes
     from stillome.persistence import written_aside
     from stillome.run.study_files import read_study, read_truth
 
@@ -102,6 +104,7 @@ def compare(
         removed = choose_removed(cohort.motion, cohort.traits, confound or ())
         confounds = [*removed.motion, *removed.others]
         check_columns(cohort.traits, names, "trait")
+        check_trait_sizes(cohort.traits, names)
         kept_covariates(cohort.traits, kept)
         for one in methods.values():
             if "lengths" in one.get_params() and cohort.lengths is not None:
@@ -204,17 +207,23 @@ def _write(
 def _printed(summary: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
+    from stillome.evaluate.prediction.trait_sizes import size_remark
+
     def shown(name: str) -> "pd.Series[str]":
         return summary[name].map(lambda value: "n/a" if pd.isna(value) else f"{value:.2f}")
 
-    return pd.DataFrame(
-        {
-            "method": summary["method"],
-            "trait": summary["trait"],
-            "r": shown("r_mean"),
-            "sd": shown("r_sd"),
-            "motion in z": shown("leakage_z"),
-            "motion in A*": shown("leakage_adjusted"),
-            "status": summary["status"],
-        }
-    )
+    interval = shown("r_low").str.cat(shown("r_high"), sep=" to ")
+    columns = {
+        "method": summary["method"],
+        "trait": summary["trait"],
+        "r": shown("r_mean"),
+        "95 % interval": interval.where(summary["r_low"].notna(), "n/a"),
+        "motion in z": shown("leakage_z"),
+        "motion in A*": shown("leakage_adjusted"),
+    }
+    if summary["fidelity"].notna().any():
+        columns["fidelity"] = shown("fidelity")
+    small = [size_remark(n) for n in summary["n_subjects"]]
+    failed = summary["status"] != "ok"
+    columns["status"] = summary["status"].where(failed | (pd.Series(small) == ""), small)
+    return pd.DataFrame(columns)

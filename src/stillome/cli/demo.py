@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stillome.cli.options import Jobs, OverwriteRun, Quiet, Report, Resume, Verbose
+from stillome.cli.options import Jobs, OverwriteRun, Quiet, Repeats, Report, Resume, Verbose
 from stillome.cli.run import perform
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def demo(
         Path, typer.Option(help="The folder for the results; what goes in stands beside it.")
     ] = Path("stillome-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another cohort.")] = 0,
+    repeats: Repeats = 2,
     jobs: Jobs = 2,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     report: Report = True,
@@ -46,12 +47,13 @@ def demo(
     check_writable(out)
     if not resume:
         check_replaceable(out, overwrite=overwrite, marker=FILES["header"].name)
-    settings = write_study(out, seed, overwrite=overwrite or resume)
+    settings = write_study(out, seed, repeats, overwrite=overwrite or resume)
     if not quiet:
         print(
             f"A simulated study, as if you had said\n  {command_line(settings, out)}\n", flush=True
         )
     again = f"stillome demo --out {shlex.quote(str(out))} --seed {seed} --jobs {jobs}"
+    again += f" --repeats {repeats}"
     perform(
         settings,
         out,
@@ -66,7 +68,7 @@ def demo(
         typer.launch(str(out / "report.html"))
 
 
-def write_study(out: Path, seed: int, *, overwrite: bool) -> "RunSettings":
+def write_study(out: Path, seed: int, repeats: int, *, overwrite: bool) -> "RunSettings":
     """Write the simulated study beside the results, and return how to run it."""
     from stillome.io.write_cohort import write_cohort
     from stillome.run import RunSettings
@@ -91,5 +93,6 @@ def write_study(out: Path, seed: int, *, overwrite: bool) -> "RunSettings":
         labels=str(files.regions),
         lengths=str(files.lengths),
         truth=(str(files.truth),),
+        repeats=repeats,
         seed=seed,
     )

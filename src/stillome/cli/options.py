@@ -60,7 +60,7 @@ Method = Annotated[
     str,
     typer.Option(
         help="inv-fa (factor analysis without motion), inv-vae (the paper's graph VAE), gate, "
-        "combat, sog, pca-regression or edgewise."
+        "combat, sog, pca-regression, edgewise or raw (nothing is removed)."
     ),
 ]
 Baseline = Annotated[
@@ -107,6 +107,14 @@ Dropped = Annotated[
 ]
 Truth = Annotated[
     list[str] | None, typer.Option(help="Motion-free connectomes, of simulated subjects.")
+]
+Repeats = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="How often subjects are divided anew to measure the motion left in subjects the "
+        "model has not seen; 0: not measured.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many fits run at a time.")]

@@ -21,6 +21,7 @@ from stillome.cli.options import (
     OverwriteRun,
     Quiet,
     Reference,
+    Repeats,
     Report,
     Resume,
     Seed,
@@ -50,6 +51,7 @@ def run(
     invariance_weight: Weight = None,
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
+    repeats: Repeats = 2,
     seed: Seed = 0,
     jobs: Jobs = 2,
     form: AdjustedFormat = AdjustedForm.relmat,
@@ -80,6 +82,7 @@ def run(
         method=method,
         parameters=parameters_of(parameters, invariance_weight),
         baselines=baselines_of(baseline),
+        repeats=repeats,
         reference=reference_of(reference),
         seed=seed,
         form=form.value,
@@ -148,7 +151,9 @@ def summary(out: Path) -> str:
     from stillome.run import verdict
 
     said = [
-        textwrap.fill(line, 92, initial_indent="  ", subsequent_indent="    ")
+        textwrap.fill(
+            line, 92, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
         for line in verdict(out)
     ]
     places = ["adjusted", "latents.tsv", "model", "report.html"]

@@ -7,11 +7,8 @@ from stillome.evaluate.fidelity import FidelityReport, fidelity_r2, fidelity_rep
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.identity import identification_rate, mean_subject_correlation
 from stillome.evaluate.invariance_frontier import choose_invariance_weight
-from stillome.evaluate.leakage.certificate import (
-    LeakageCertificate,
-    leakage_certificate,
-    probe_scores,
-)
+from stillome.evaluate.leakage.certificate import leakage_certificate, probe_scores
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.leakage.summary_features import summary_features
 from stillome.evaluate.motion_effects import MotionEffects, describe_motion_effects
 from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits

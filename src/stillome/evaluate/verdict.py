@@ -1,80 +1,56 @@
 """The verdict on an adjustment in plain words: what was checked, what came out, what to do."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from stillome.cohort.confound_coding import in_words
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
-from stillome.evaluate.words import number, percent, read_r2
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate, r2_with_interval
+from stillome.evaluate.verdict_evidence import Check, Evidence, State
+from stillome.evaluate.verdict_leakage import (
+    FEW_SUBJECTS,
+    enough_subjects,
+    graph_check,
+    in_the_cohort,
+    motion_was_there,
+    power_check,
+    unseen,
+)
+from stillome.evaluate.words import number, percent
 from stillome.methods.diagnostics import LatentDiagnostics
 
-State = Literal["good", "caution", "bad"]
-STATE_WORDS: dict[State, str] = {"good": "passed", "caution": "with care", "bad": "failed"}
-
-# Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes.
-_SMALL_R2, _SMALL_PART = 0.05, 0.1
-_FEW_SUBJECTS = 60
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What a verdict is based on; None is what was not measured.
-
-    Attributes
-    ----------
-    method : str
-        Name of the method in running text.
-    n_subjects : int
-        Of the cohort.
-    raw, adjusted, latents : LeakageCertificate or None
-        Of the connectomes before and after, and of z, in the subjects of the fit.
-    unseen_adjusted, unseen_latents : LeakageCertificate or None
-        The same in subjects who were held out of the fit.
-    n_unseen : int
-        How many these are.
-    fidelity : FidelityReport
-    diagnostics : LatentDiagnostics or None
-    others : sequence of str
-        What was removed besides motion (site, scanner).
-    notes : sequence of str
-        Sentences to be said with the verdict.
-    """
-
-    method: str
-    n_subjects: int
-    raw: LeakageCertificate | None
-    adjusted: LeakageCertificate | None
-    latents: LeakageCertificate | None
-    fidelity: FidelityReport
-    unseen_adjusted: LeakageCertificate | None = None
-    unseen_latents: LeakageCertificate | None = None
-    n_unseen: int = 0
-    diagnostics: LatentDiagnostics | None = None
-    others: Sequence[str] = ()
-    notes: Sequence[str] = ()
-
-    @property
-    def removed(self) -> str:
-        """What was removed: "motion", or "motion or site"."""
-        return in_words(self.others)
-
-
-@dataclass(frozen=True)
-class Check:
-    """One question, and its answer."""
-
-    question: str
-    state: State
-    answer: str
+STATE_WORDS: dict[State, str] = {
+    "good": "passed",
+    "caution": "with care",
+    "bad": "failed",
+    "unknown": "cannot be told",
+}
+_WORST_FIRST: tuple[State, ...] = ("bad", "unknown", "caution", "good")
+_ADVICE: dict[State, str] = {
+    "good": "The connectomes adjusted by {method}, and its latents, can be used as they are.",
+    "caution": "Read the points marked “with care” before using the connectomes adjusted by "
+    "{method}.",
+    "bad": "At least one check failed; the connectomes adjusted by {method} should not be analysed "
+    "yet.",
+    "unknown": "Whether {removed} is left in the connectomes adjusted by {method} is not known.",
+}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The worst state of all checks, a headline, the checks, and notes to the reader."""
+    """The worst state of all checks, a headline, the checks, and notes to the reader.
+
+    Attributes
+    ----------
+    state : {"good", "caution", "bad", "unknown"}
+        ``good`` only where nothing failed, nothing calls for care, and everything is known.
+    headline : str
+        What holds for subjects the model has not seen; no final full stop.
+    advice : str
+        What was found in the subjects the model was fitted to, and what to do.
+    checks : tuple of Check
+    notes : tuple of str
+    """
 
     state: State
     headline: str
@@ -88,23 +64,6 @@ class Verdict:
         return [f"{self.headline}. {self.advice}", *checks, *self.notes]
 
 
-_WORDS: dict[State, tuple[str, str]] = {
-    "good": (
-        "Motion was removed, and differences between subjects were kept",
-        "The connectomes adjusted by {method}, and its latents, can be used as they are.",
-    ),
-    "caution": (
-        "Usable, with care",
-        "Read the points marked “with care” before using the connectomes adjusted by {method}.",
-    ),
-    "bad": (
-        "Not convincing: do not use these results as they are",
-        "At least one check failed; the connectomes adjusted by {method} should not be analysed "
-        "yet.",
-    ),
-}
-
-
 def judge(evidence: Evidence) -> Verdict:
     """Judge an adjustment by its certificates, by what was kept, and by the use of the latent.
 
@@ -115,102 +74,85 @@ def judge(evidence: Evidence) -> Verdict:
     Returns
     -------
     Verdict
-        ``good`` only where nothing failed and nothing calls for care.
+        Unseen subjects come first. Where they were not probed, or leakage could not have been
+        detected, the state is ``unknown`` unless something failed.
     """
     checks = [
-        _motion_was_there(evidence),
-        _removed(evidence, evidence.adjusted, "the adjusted connectomes"),
-        _removed(evidence, evidence.latents, "the latents z"),
-        _unseen(evidence),
+        enough_subjects(evidence.n_subjects),
+        motion_was_there(evidence),
+        _unseen_measured(evidence),
+        unseen(evidence, evidence.unseen_adjusted, "the adjusted connectomes"),
+        unseen(evidence, evidence.unseen_latents, "the latents z"),
+        power_check(evidence),
+        graph_check(evidence),
+        in_the_cohort(evidence, evidence.adjusted, "the adjusted connectomes"),
+        in_the_cohort(evidence, evidence.latents, "the latents z"),
         _kept(evidence.fidelity),
         _latent_used(evidence.diagnostics),
-        _enough(evidence.n_subjects),
     ]
     known = tuple(check for check in checks if check is not None)
-    states = {check.state for check in known}
-    state: State = "bad" if "bad" in states else "good" if states == {"good"} else "caution"
-    headline, advice = _WORDS[state]
-    advice = advice.format(method=evidence.method)
-    return Verdict(state, headline, advice, known, tuple(evidence.notes))
-
-
-def _motion_was_there(evidence: Evidence) -> Check | None:
-    raw, removed = evidence.raw, evidence.removed
-    if raw is None:
-        return None
-    question = f"Did {removed} affect the raw connectomes?"
-    if raw.passed:
-        answer = f"No probe reads {removed} from the raw connectomes: there was little to remove."
-        return Check(question, "caution", answer)
-    return Check(
-        question,
-        "good",
-        f"Yes: probes predict {removed} of subjects they were not trained on from the raw "
-        f"connectomes (R² {read_r2(raw.worst_r2)}).",
+    state = _worst(known, evidence)
+    advice = _ADVICE[state].format(method=evidence.method, removed=evidence.removed)
+    told = [_fitted_to(evidence), advice]
+    return Verdict(
+        state,
+        _headline(state, evidence),
+        " ".join(sentence for sentence in told if sentence),
+        known,
+        tuple(evidence.notes),
     )
 
 
-def _removed(evidence: Evidence, found: LeakageCertificate | None, name: str) -> Check | None:
+def _worst(checks: tuple[Check, ...], evidence: Evidence) -> State:
+    states = {check.state for check in checks}
+    if evidence.n_subjects < FEW_SUBJECTS:
+        # What was kept, and how many latents are in use, says little about so few subjects;
+        # leakage that is found although they are few is there.
+        found = [evidence.adjusted, evidence.latents]
+        if all(one is None or one.passed for one in found):
+            return "unknown"
+    return next(one for one in _WORST_FIRST if one in states)
+
+
+def _headline(state: State, evidence: Evidence) -> str:
+    found, removed = evidence.unseen_adjusted, evidence.removed
+    if state == "unknown" and (evidence.n_subjects < FEW_SUBJECTS or found is not None):
+        return f"Cannot be told with {evidence.n_subjects} subjects"
     if found is None:
-        return None
-    verb = "Are" if evidence.others else "Is"
-    question = f"{verb} {in_words(evidence.others, 'and')} gone from {name}?"
+        start = "Not convincing; nothing" if state == "bad" else "Nothing"
+        return f"{start} is known about subjects the model has not seen"
     if found.passed:
-        return Check(
-            question,
-            "good",
-            f"Yes: none of {len(found.table)} probes beats permuted {evidence.removed} (worst: "
-            f"{found.worst}, R² {read_r2(found.worst_r2)}).",
-        )
-    state, text = _what_is_left(found, evidence)
-    return Check(question, state, f"{text} {_advice(state)}")
+        outcome = f"no probe reads {removed} in subjects the model has not seen"
+        start = {"caution": "Usable with care; ", "bad": "Not convincing, although "}.get(state, "")
+        text = start + outcome
+    else:
+        left = "can still be read" if state == "bad" else "is reduced, not gone,"
+        text = f"{removed} {left} in subjects the model has not seen"
+    return f"{text[0].upper()}{text[1:]}: {_before_and_after(evidence.unseen_raw, found)}"
 
 
-def _what_is_left(found: LeakageCertificate, evidence: Evidence) -> tuple[State, str]:
-    shown = found.table.loc[found.clearest]
-    left = float(np.nanmax([shown["r2"], found.worst_r2]))
-    before = evidence.raw.worst_r2 if evidence.raw is not None else float("nan")
-    small = left <= _SMALL_R2 or left <= _SMALL_PART * before
-    reads = "reads" if found.n_reading == 1 else "read"
-    text = (
-        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} probes {reads} "
-        f"{evidence.removed} (clearest: {found.clearest}, R² {read_r2(shown['r2'])}; worst R² "
-        f"{read_r2(left)}" + (f", raw {read_r2(before)})." if np.isfinite(before) else ").")
-    )
-    return ("caution" if small else "bad"), text
+def _before_and_after(raw: LeakageCertificate | None, found: LeakageCertificate) -> str:
+    after = f"largest R² {r2_with_interval(found.table.loc[found.best_prediction])}"
+    if raw is None:
+        return after
+    return f"{after}, as scanned {r2_with_interval(raw.table.loc[raw.best_prediction])}"
 
 
-def _advice(state: State) -> str:
-    if state == "caution":
-        return "What is left is small; keep motion as a covariate in group analyses."
-    return "Check the motion measure and the flagged subjects, or try another method."
+def _fitted_to(evidence: Evidence) -> str:
+    """Say what was found in the subjects of the fit, which is the second figure, not the first."""
+    if evidence.adjusted is None:
+        return ""
+    numbers = _before_and_after(evidence.raw, evidence.adjusted)
+    return f"In the subjects the model was fitted to: {numbers}."
 
 
-def _unseen(evidence: Evidence) -> Check | None:
-    both = {
-        "adjusted connectomes": evidence.unseen_adjusted,
-        "latents": evidence.unseen_latents,
-    }
-    found = {name: one for name, one in both.items() if one is not None}
-    if not found:
+def _unseen_measured(evidence: Evidence) -> Check | None:
+    if evidence.unseen_adjusted is not None or evidence.n_subjects < FEW_SUBJECTS:
         return None
-    question = "Does this hold for subjects who were not in the fit?"
-    failed = {name: one for name, one in found.items() if not one.passed}
-    if not failed:
-        worst = max(one.worst_r2 for one in found.values())
-        return Check(
-            question,
-            "good",
-            f"Yes: fitted without {evidence.n_unseen} subjects and applied to them, no probe "
-            f"reads {evidence.removed} (worst R² {read_r2(worst)}).",
-        )
-    name, one = next(iter(failed.items()))
-    _, text = _what_is_left(one, evidence)
     return Check(
-        question,
-        "caution",
-        f"{text} That is from the {name} of {evidence.n_unseen} held-out subjects: fit the model "
-        "to the subjects you want to adjust, or to more subjects.",
+        "Does this hold for subjects the model has not seen?",
+        "unknown",
+        "Not measured: nothing is known about them.",
     )
 
 
@@ -248,14 +190,3 @@ def _latent_used(diagnostics: LatentDiagnostics | None) -> Check | None:
         answer = f"No, posterior collapse: {told} Latents without information look motion-free."
         return Check(question, "bad", answer)
     return Check(question, "good", f"Yes: {told}")
-
-
-def _enough(n_subjects: int) -> Check | None:
-    if n_subjects >= _FEW_SUBJECTS:
-        return None
-    return Check(
-        "Were there enough subjects?",
-        "caution",
-        f"{n_subjects} subjects: probes detect strong leakage of motion only; weak leakage is "
-        "missed.",
-    )

@@ -54,6 +54,17 @@ def p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
+def p_equals(value: float) -> str:
+    """Write a p-value with its sign, for running text.
+
+    Examples
+    --------
+    >>> p_equals(0.0001), p_equals(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    return f"p {p_value(value)}" if value < 0.001 else f"p = {value:.2g}"
+
+
 def read_r2(value: float) -> str:
     """Write how much of motion is read: an R² below 0 reads nothing.
 

@@ -111,6 +111,11 @@ METHOD_WORDS = {
         "motion was removed by edge-wise regression: every edge was regressed on motion on the "
         "logarithmic scale, and the fitted effect was subtracted",
     ),
+    "raw": MethodWords(
+        "as scanned",
+        "nothing is removed",
+        "connectomes were left as scanned, and no motion was removed",
+    ),
 }
 
 
@@ -122,6 +127,4 @@ def method_name(name: str) -> str:
     >>> method_name("edgewise"), method_name("raw"), method_name("mine")
     ('edge-wise regression', 'as scanned', 'mine')
     """
-    if name == "raw":
-        return "as scanned"
     return METHOD_WORDS[name].name if name in METHOD_WORDS else name

@@ -48,8 +48,10 @@ METHODS = MethodTable(
         "sog": ("stillome.methods.linear.sog", "SOG"),
         "pca-regression": ("stillome.methods.linear.pca_regression", "PCARegression"),
         "edgewise": ("stillome.methods.linear.edgewise", "EdgewiseRegression"),
+        "raw": ("stillome.methods.linear.raw", "RawConnectomes"),
     }
 )
+RAW = "raw"  # the method that removes nothing, with which all others are compared
 
 
 def make_method(name: str, **parameters: Any) -> ConnectomeMethod:

@@ -37,7 +37,7 @@ def order_methods(names: Iterable[str]) -> list[str]:
     ['raw', 'inv-fa', 'inv-vae', 'gate', 'mine']
     """
     given = list(dict.fromkeys(names))
-    known = [name for name in ("raw", *METHODS) if name in given]
+    known = [name for name in dict.fromkeys(("raw", *METHODS)) if name in given]
     return [*known, *(name for name in given if name not in known)]
 
 

@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
-from stillome.evaluate.words import number, p_value, percent, read_r2, things
+from stillome.evaluate.leakage.certificate_record import r2_with_interval
+from stillome.evaluate.prediction.trait_sizes import size_remark
+from stillome.evaluate.words import listed, number, p_value, percent, things
 from stillome.methods.method_words import method_name
 from stillome.plot.labels import signed
 from stillome.report.html_tables import HtmlTable, Row, html_table, passed_badge
 from stillome.run.folder import RunFolder
+from stillome.run.judging import graph_before_and_after
 from stillome.run.run_certificates import RunCertificate
 
 _FEATURES = {"connectomes": "connectomes", "z": "latents z"}
@@ -39,44 +40,75 @@ _KEPT: tuple[tuple[str, str, int | None], ...] = (
 
 
 def certificate_tables(folder: RunFolder) -> dict[str, Any]:
-    """Return the certificates: one line each, and every probe."""
+    """Return the certificates: one line each, unseen subjects first, and every probe."""
     cohort, unseen = (
         [one for one in folder.certificates if one.use == use] for use in ("cohort", "unseen")
     )
-    caption = "Fitted to these subjects and applied to them, as a study is adjusted"
-    held_out = None
+    crossed = None
     if unseen:
-        told = f"Fitted without {unseen[0].n_subjects} subjects and applied to them"
-        held_out = _summary(told, unseen, folder)
+        notes = folder.certificate_notes
+        divided = things(notes["repeats"], "division")
+        told = (
+            f"In subjects the model has not seen: {unseen[0].n_subjects:,} subjects, each adjusted "
+            f"by a model fitted to others ({notes['parts']} parts, {divided})"
+        )
+        crossed = _summary(told, unseen, folder)
     return {
-        "cohort": _summary(caption, cohort, folder),
-        "unseen": held_out,
-        "probes": [_probes(one) for one in [*cohort, *unseen]],
+        "unseen": crossed,
+        "cohort": _summary("In the subjects the model was fitted to", cohort, folder),
+        "keeping": _keeping(folder),
+        "probes": [_probes(one) for one in [*unseen, *cohort]],
     }
 
 
 def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> HtmlTable:
+    rows = []
+    for one in found:
+        worst, least = one.found.worst, one.found.most_significant
+        rows.append(
+            Row(
+                (
+                    method_name(one.method),
+                    _FEATURES[one.features],
+                    r2_with_interval(one.found.table.loc[worst]),
+                    worst,
+                    p_value(float(one.found.table.loc[least, "p_holm"])),
+                    least,
+                    passed_badge(one.found.passed, folder.removed),
+                ),
+                ours=one.method == folder.method,
+            )
+        )
+    left = f"{folder.removed} left".replace("m", "M", 1)
+    titles = ["Method", "Probed", "Largest R²", "By", "Smallest p (Holm)", "Of", left]
+    return html_table(caption, titles, rows, text=["Probed", "By", "Of", left])
+
+
+def _keeping(folder: RunFolder) -> HtmlTable | None:
+    """Return what the covariates to keep cost, where there are any."""
+    if folder.leakage_by_keeping is None:
+        return None
+    names = listed(list(folder.settings.keep))
     rows = [
         Row(
             (
-                method_name(one.method),
-                _FEATURES[one.features],
-                read_r2(one.found.worst_r2),
-                one.found.worst,
-                p_value(float(one.found.table["p_holm"].min())),
-                passed_badge(one.found.passed, folder.removed),
-            ),
-            ours=one.method == folder.method,
+                f"{names} kept" if kept else f"{names} not kept",
+                r2_with_interval(found.table.loc[found.worst]),
+                found.worst,
+                p_value(float(found.table["p_holm"].min())),
+            )
         )
-        for one in found
+        for kept, found in folder.leakage_by_keeping.items()
     ]
-    left = f"{folder.removed} left".replace("m", "M", 1)
-    titles = ["Method", "Probed", "Best R²", "By", "Smallest p (Holm)", left]
-    return html_table(caption, titles, rows, text=["Probed", "By", left])
+    caption = (
+        f"What keeping {names} costs: {folder.removed} in unseen subjects, where probes may use "
+        f"what goes with {names}"
+    )
+    return html_table(caption, ["Fit", "Largest R²", "By", "Smallest p (Holm)"], rows, text=["By"])
 
 
 def _probes(one: RunCertificate) -> HtmlTable:
-    where = "these subjects" if one.use == "cohort" else f"{one.n_subjects} unseen subjects"
+    where = "subjects of the fit" if one.use == "cohort" else f"{one.n_subjects} unseen subjects"
     # Only a confound with two values (a site, a scanner) has an AUC.
     with_auc = ["AUC"] if one.found.table["auc"].notna().any() else []
     rows = [
@@ -84,6 +116,7 @@ def _probes(one: RunCertificate) -> HtmlTable:
             (
                 str(probe),
                 number(values["r2"], 3),
+                _interval(values["low"], values["high"], 3),
                 number(values["null_95"], 3),
                 *(number(values["auc"]) for _ in with_auc),
                 p_value(values["p_value"]),
@@ -94,9 +127,13 @@ def _probes(one: RunCertificate) -> HtmlTable:
     ]
     return html_table(
         f"{method_name(one.method)}, {_FEATURES[one.features]}, {where}",
-        ["Probe", "R²", "95 % of permuted", *with_auc, "p", "p (Holm)"],
+        ["Probe", "R²", "95 % interval", "95 % of permuted", *with_auc, "p", "p (Holm)"],
         rows,
     )
+
+
+def _interval(low: float, high: float, digits: int = 2) -> str:
+    return "–" if np.isnan(low) else f"{number(low, digits)} … {number(high, digits)}"
 
 
 def fidelity_table(folder: RunFolder) -> HtmlTable:
@@ -116,32 +153,25 @@ def fidelity_table(folder: RunFolder) -> HtmlTable:
 
 def graph_table(folder: RunFolder) -> HtmlTable:
     """Return each graph measure before and after, and its correlation with motion."""
-    table = folder.graph_measures
-    known = folder.known
-    motion = folder.motion[known, 0]
+    table = folder.graph_measures.iloc[folder.known]
+    use = "unseen" if (folder.graph_motion["use"] == "unseen").any() else "cohort"
+    motion = graph_before_and_after(folder, use)
     rows = []
     for name in GRAPH_MEASURES:
-        pair = [f"{name}_raw", f"{name}_adjusted"]
-        values = table[pair].to_numpy(dtype=float)[known]
+        values = table[[f"{name}_raw", f"{name}_adjusted"]].to_numpy(dtype=float)
         means = [f"{value:,.4g}" for value in values.mean(axis=0)]
-        ranks = [rank_correlation(motion, values[:, side]) for side in (0, 1)]
-        rows.append(Row((name, *means, *(number(r) for r in ranks))))
-    titles = ["Measure", "Scanned", "Adjusted", "r with motion, scanned", "r with motion, adjusted"]
-    caption = "Graph measures: mean over subjects, and rank correlation with motion"
+        found = [] if motion is None else motion.loc[name, ["r_raw", "r", "p_holm"]].to_list()
+        rows.append(Row((name, *means, *(number(r) for r in found[:2]), *map(p_value, found[2:]))))
+    titles = [
+        *("Measure", "Scanned", "Adjusted"),
+        *("r with motion, scanned", "r with motion, adjusted", "p (Holm), adjusted"),
+    ]
+    where = {
+        "unseen": "subjects the model has not seen",
+        "cohort": "the subjects the model was fitted to",
+    }[use]
+    caption = f"Graph measures: mean over subjects, and rank correlation with motion in {where}"
     return html_table(caption, titles, rows)
-
-
-def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Return Spearman's r; NaN where one of the two does not vary.
-
-    Examples
-    --------
-    >>> round(rank_correlation(np.array([1.0, 2, 9]), np.array([3.0, 5, 6])), 6)
-    1.0
-    """
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return float("nan")
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
 def trait_tables(folder: RunFolder) -> dict[str, Any]:
@@ -154,15 +184,17 @@ def trait_tables(folder: RunFolder) -> dict[str, Any]:
                 str(row["trait"]),
                 method_name(str(row["method"])),
                 number(row["r_mean"]),
-                number(row["r_sd"]),
+                _interval(row["r_low"], row["r_high"]),
                 f"{number(row['r_min'])} … {number(row['r_max'])}",
-                "" if row["status"] == "ok" else f"failed: {row.get('reason', '')}",
+                size_remark(row["n_subjects"])
+                if row["status"] == "ok"
+                else f"failed: {row.get('reason', '')}",
             ),
             ours=row["method"] == folder.method,
         )
         for _, row in folder.comparison["summary"].sort_values("trait", kind="stable").iterrows()
     ]
-    titles = ["Trait", "Method", "r (mean)", "sd", "min … max", "Remark"]
+    titles = ["Trait", "Method", "r (mean)", "95 % interval", "min … max", "Remark"]
     summary = html_table(
         "Correlation of predicted and observed, over folds", titles, rows, text=["Method", "Remark"]
     )

@@ -1,11 +1,10 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
-from stillome.evaluate.graph_measures import GRAPH_MEASURES
-from stillome.evaluate.words import listed, number, percent, read_r2, things
+from stillome.evaluate.words import listed, number, things
 from stillome.methods.method_words import METHOD_WORDS, ZHANG, method_name
 from stillome.plot.labels import measure_label
+from stillome.report.methods_leakage import leakage_sentences
 from stillome.run.folder import RunFolder
-from stillome.run.run_certificates import RAW, find_certificate
 
 _PROBES = (
     "Geurts, P., Ernst, D., & Wehenkel, L. (2006). Extremely randomized trees. Machine Learning, "
@@ -28,7 +27,7 @@ def methods_paragraph(folder: RunFolder) -> str:
     parts = [
         _data(folder),
         _adjusting(folder),
-        _certificate(folder),
+        *leakage_sentences(folder),
         _traits(folder),
         f"Analyses used stillome {folder.header.get('stillome', '')} (The stillome developers), "
         "which implements and extends the work of Zhang et al. (2024), with random seed "
@@ -68,14 +67,13 @@ def others_removed(folder: RunFolder) -> list[str]:
 def _data(folder: RunFolder) -> str:
     cohort, source = folder.cohort, folder.source
     atlas = f" of the {source['atlas']} atlas" if source.get("atlas") else ""
-    maker = f", as written by {source['producer']}" if source.get("producer") else ""
     what = "fibre counts" if folder.whole_counts else "connection weights"
     n_dropped = len(folder.dropped)
     dropped = f" {things(n_dropped, 'subject')} could not be used." if n_dropped else ""
     simulated = "simulated " if folder.header.get("simulated") else ""
     return (
         f"Structural connectomes of {cohort.n_subjects:,} {simulated}subjects were analysed as "
-        f"{what} between {cohort.n_regions} regions{atlas}{maker}.{dropped}"
+        f"{what} between {cohort.n_regions} regions{atlas}.{dropped}"
     )
 
 
@@ -94,30 +92,6 @@ def _adjusting(folder: RunFolder) -> str:
     )
 
 
-def _certificate(folder: RunFolder) -> str:
-    ours = find_certificate(folder.certificates, "cohort", folder.method, "connectomes")
-    raw = find_certificate(folder.certificates, "cohort", RAW, "connectomes")
-    if ours is None or raw is None:
-        return ""
-    removed, found = folder.removed, ours.found
-    outcome = "No probe read"
-    if not found.passed:
-        outcome = f"{found.n_reading} of {len(found.table)} probes read"
-    row = folder.fidelity[folder.fidelity["method"] == folder.method].iloc[0]
-    return (
-        f"Remaining {removed} was sought in held-out subjects by ridge regression, support vector "
-        "regression, extremely randomised trees (Geurts et al., 2006; Pedregosa et al., 2011) and "
-        "distance correlation (Székely & Rizzo, 2013). They were given all edges, which edges were "
-        "zero, summary numbers of the network, graph measures, and strength and degree of every "
-        f"region. Each was tested against permuted {removed} with Holm's (1979) correction at "
-        f"{percent(found.level)}. {outcome} {removed} from the "
-        f"adjusted connectomes (best R² {read_r2(found.worst_r2)}, unadjusted "
-        f"{read_r2(raw.found.worst_r2)}). Across subjects, {listed(list(GRAPH_MEASURES))} of the "
-        "adjusted networks correlated with those of the unadjusted at "
-        f"{listed([number(row[f'{name}_r']) for name in GRAPH_MEASURES])}."
-    )
-
-
 def _traits(folder: RunFolder) -> str:
     if folder.comparison is None:
         return ""
@@ -125,9 +99,18 @@ def _traits(folder: RunFolder) -> str:
     ours = summary[summary["method"] == folder.method].dropna(subset="r_mean")
     if ours.empty:
         return ""
-    told = [f"{row.trait} r = {number(row.r_mean)}" for row in ours.itertuples()]
+    told = [
+        f"{row.trait} r = {number(row.r_mean)} [{number(row.r_low)}, {number(row.r_high)}]"
+        for row in ours.itertuples()
+    ]
+    others = summary[(summary["method"] != folder.method) & (summary["status"] == "ok")]
+    compared = [
+        f"{method_name(row.method)} {row.trait} r = {number(row.r_mean)}"
+        for row in others.itertuples()
+    ]
+    beside = f"; {listed(compared)}" if compared else ""
     return (
         f"Traits, less what {folder.sought} explained of them in the training subjects, were "
-        f"predicted by cross-validation ({listed(told)}; mean over folds) and methods compared by "
-        "the corrected resampled t-test (Nadeau & Bengio, 2003)."
+        f"predicted by five-fold cross-validation ({listed(told)}{beside}; mean over folds, 95 % "
+        "interval) and methods compared by the corrected resampled t-test (Nadeau & Bengio, 2003)."
     )

@@ -34,10 +34,6 @@ _TITLES = {
     "methods": "Methods",
     "provenance": "Provenance",
 }
-# How a state is named; "unknown" is that of a certificate whose probes have too little power.
-_STATE_WORDS = {"unknown": "cannot be told"} | {
-    str(state): word for state, word in STATE_WORDS.items()
-}
 _UNITS = {"mm": "mm", "rad": "rad", "deg": "°"}
 
 
@@ -120,7 +116,7 @@ def _content(folder: RunFolder, with_subjects: bool) -> dict[str, Any]:
         "with_subjects": with_subjects,
         "subtitle": _subtitle(folder),
         "verdict": judge_run(folder),
-        "words": _STATE_WORDS,
+        "words": STATE_WORDS,
         "sought": folder.sought,
         "several": bool(folder.settings.other_confounds),
         "facts": sections.key_facts(folder),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stillome.evaluate.leakage.certificate_record import r2_with_interval
 from stillome.evaluate.words import (
     listed,
     number,
@@ -73,7 +74,8 @@ def _leakage_facts(folder: RunFolder, use: str) -> list[dict[str, str]]:
     name = f"{folder.removed} in {where}".replace("m", "M", 1)
     change = f"{read_r2(raw.found.worst_r2)} → {read_r2(ours.found.worst_r2)}"
     in_z = f"; latents z {read_r2(latent.found.worst_r2)}" if latent is not None else ""
-    return [_fact(name, change, f"largest R² of a probe, raw → adjusted{in_z}")]
+    found = r2_with_interval(ours.found.table.loc[ours.found.worst])
+    return [_fact(name, change, f"largest R² of a probe, raw → adjusted {found}{in_z}")]
 
 
 def _fact(name: str, value: str, note: str) -> dict[str, str]:
@@ -86,7 +88,7 @@ def data_facts(folder: RunFolder) -> dict[str, str]:
     facts = {
         "Connectomes": f"{things(cohort.n_subjects, 'subject')}, {cohort.n_regions} regions, "
         f"{cohort.n_regions * (cohort.n_regions - 1) // 2:,} edges",
-        "Written by": ", ".join(
+        "Read as": ", ".join(
             str(source[key]) for key in ("producer", "measure", "atlas") if source.get(key)
         ),
         "Values": "whole fibre counts" if folder.whole_counts else "weights (not whole numbers)",

@@ -10,6 +10,7 @@ from stillome.cohort.confound_choice import Removed
 from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
 from stillome.cohort.validation import check_columns
+from stillome.evaluate.prediction.trait_sizes import check_trait_sizes
 from stillome.exceptions import InputError
 from stillome.run.settings import RunSettings
 
@@ -35,6 +36,7 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
         )
     resolve_reference(coding, settings.reference)
     check_columns(cohort.traits, settings.trait, "trait")
+    check_trait_sizes(cohort.traits, settings.trait)
     kept_covariates(cohort.traits, settings.keep)
     if settings.group is not None:
         _check_groups(cohort.traits[settings.group])

@@ -8,6 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.evaluate.graph_motion import GRAPH_COLUMNS
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.power import Power
 from stillome.evaluate.motion_effects import MotionEffects
 from stillome.exceptions import FileError, StillomeError
 from stillome.methods.contract import ConnectomeMethod
@@ -16,6 +19,7 @@ from stillome.methods.fitted import FittedModel, load_fitted
 from stillome.run.effect_tables import EFFECT_TABLES, effects_from_tables
 from stillome.run.run_certificates import (
     CERTIFICATE_COLUMNS,
+    FOUND,
     RunCertificate,
     certificates_of_table,
 )
@@ -27,7 +31,8 @@ from stillome.run.slider import Slider
 _COMPARED = {
     "folds": Columns(text=("method", "trait"), numbers=("r",)),
     "summary": Columns(
-        text=("method", "trait", "status"), numbers=("r_mean", "r_sd", "r_min", "r_max")
+        text=("method", "trait", "status"),
+        numbers=("n_subjects", "r_mean", "r_low", "r_high", "r_sd", "r_min", "r_max"),
     ),
     "tests": Columns(text=("method", "trait", "against"), numbers=("difference", "p_holm")),
 }
@@ -45,7 +50,7 @@ class RunFolder(RunCohort):
     """The folder of a run; nothing is read before it is asked for, and everything once.
 
     What a run did not look for is None: `truth`, `baselines`, `frontier`, `history`,
-    `diagnostics`, `comparison`, `predictions`, `slider`.
+    `diagnostics`, `power`, `keeping`, `comparison`, `predictions`, `slider`.
 
     Parameters
     ----------
@@ -144,12 +149,41 @@ class RunFolder(RunCohort):
 
     @cached_property
     def certificate_notes(self) -> dict[str, Any]:
-        """``level`` of the tests, ``n_permutations``, and ``notes`` to the reader."""
+        """Level, permutations, parts and repeats of cross-fitting, power, notes to the reader."""
         notes = self.read_json("certificate_notes")
-        if not isinstance(notes.get("level"), float) or not isinstance(notes.get("notes"), list):
+        kinds = {"level": float, "n_permutations": int, "parts": int, "repeats": int, "notes": list}
+        known = isinstance(notes.get("power"), dict | None)
+        if not known or any(not isinstance(notes.get(n), kind) for n, kind in kinds.items()):
             again = self.again("certificate_notes")
             raise FileError(f"{self.place('certificate_notes')}: damaged. {again}")
         return notes
+
+    @property
+    def power(self) -> Power | None:
+        """The smallest leakage that would have been detected in unseen subjects."""
+        found = self.certificate_notes["power"]
+        if found is None:
+            return None
+        values = [found.get(name) for name in Power._fields]
+        return Power(*(float("nan") if one is None else float(one) for one in values))
+
+    @cached_property
+    def graph_motion(self) -> pd.DataFrame:
+        """Rank correlations of graph measures with motion: ``use``, ``method``, ``measure``."""
+        columns = Columns(text=("use", "method", "measure"), numbers=GRAPH_COLUMNS)
+        return self.read_table("graph_motion", columns)
+
+    @cached_property
+    def leakage_by_keeping(self) -> dict[bool, LeakageCertificate] | None:
+        """Leakage in unseen subjects with (True) and without keeping covariates."""
+        if not self.has("keeping"):
+            return None
+        columns = Columns(text=("probe",), numbers=FOUND, yes_no=("kept",))
+        table, level = self.read_table("keeping", columns), self.certificate_notes["level"]
+        return {
+            kept: LeakageCertificate(table[table["kept"] == kept].set_index("probe"), level)
+            for kept in (True, False)
+        }
 
     @cached_property
     def graph_measures(self) -> pd.DataFrame:

@@ -4,10 +4,14 @@ import os
 from dataclasses import fields
 from typing import Any
 
+import pandas as pd
+
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate import LeakageCertificate
-from stillome.evaluate.verdict import Evidence, Verdict, judge
-from stillome.evaluate.words import number
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate, r2_with_interval
+from stillome.evaluate.prediction.trait_sizes import size_remark
+from stillome.evaluate.verdict import Verdict, judge
+from stillome.evaluate.verdict_evidence import Evidence
+from stillome.evaluate.words import listed, number
 from stillome.exceptions import FileError
 from stillome.methods.method_words import method_name
 from stillome.run.folder import RunFolder
@@ -42,23 +46,69 @@ def judge_run(folder: RunFolder) -> Verdict:
         one = find_certificate(folder.certificates, use, method, features)
         return None if one is None else one.found
 
-    unseen = [one.n_subjects for one in folder.certificates if one.use == "unseen"]
     return judge(
         Evidence(
             method=method_name(folder.method),
-            n_subjects=folder.cohort.n_subjects,
+            n_subjects=len(folder.known),
             raw=found("cohort", RAW, "connectomes"),
             adjusted=found("cohort", folder.method, "connectomes"),
             latents=found("cohort", folder.method, "z"),
+            unseen_raw=found("unseen", RAW, "connectomes"),
             unseen_adjusted=found("unseen", folder.method, "connectomes"),
             unseen_latents=found("unseen", folder.method, "z"),
-            n_unseen=max(unseen, default=0),
+            power=folder.power,
+            graph=graph_before_and_after(folder, "unseen"),
             fidelity=_fidelity(folder),
             diagnostics=folder.diagnostics,
             others=folder.settings.other_confounds,
-            notes=[*map(str, folder.certificate_notes["notes"]), *_traits(folder)],
+            notes=[
+                *map(str, folder.certificate_notes["notes"]),
+                *keeping_told(folder),
+                *_traits(folder),
+            ],
         )
     )
+
+
+def graph_before_and_after(folder: RunFolder, use: str) -> pd.DataFrame | None:
+    """Return how graph measures go with motion before and after, in one kind of use.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    use : {"cohort", "unseen"}
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        Index ``measure``; ``r_raw`` and ``p_raw`` of the connectomes as scanned, ``r`` and
+        ``p_holm`` of the adjusted ones. None where that was not measured.
+    """
+    table = folder.graph_motion
+    of_use = table[table["use"] == use].set_index("measure")
+    raw, ours = (of_use[of_use["method"] == name] for name in (RAW, folder.method))
+    if ours.empty:
+        return None
+    return pd.DataFrame(
+        {"r_raw": raw["r"], "p_raw": raw["p_holm"], "r": ours["r"], "p_holm": ours["p_holm"]},
+        index=ours.index,
+    )
+
+
+def keeping_told(folder: RunFolder) -> list[str]:
+    """Say what the covariates to keep cost: the motion that stays because it goes with them."""
+    if folder.leakage_by_keeping is None:
+        return []
+    with_, without = (
+        r2_with_interval(one.table.loc[one.worst])
+        for one in (folder.leakage_by_keeping[True], folder.leakage_by_keeping[False])
+    )
+    names = listed(list(folder.settings.keep))
+    return [
+        f"What keeping {names} costs: in subjects the model has not seen, the largest R² of "
+        f"{folder.removed} is {with_} with and {without} without keeping, where probes may also "
+        f"use what goes with {names}."
+    ]
 
 
 def _fidelity(folder: RunFolder) -> FidelityReport:
@@ -81,10 +131,15 @@ def _traits(folder: RunFolder) -> list[str]:
     notes = []
     for trait, rows in folder.comparison["summary"].groupby("trait", sort=False):
         said = [
-            f"{method_name(row.method)} r = {number(row.r_mean)} ± {number(row.r_sd)}"
+            f"{method_name(row.method)} r = {number(row.r_mean)} [{number(row.r_low)}, "
+            f"{number(row.r_high)}]"
             if row.status == "ok"
             else f"{method_name(row.method)} failed"
             for row in rows.itertuples()
         ]
-        notes.append(f"{trait} predicted in subjects who were not in the fit: {', '.join(said)}.")
+        small = size_remark(float(rows["n_subjects"].min()))
+        notes.append(
+            f"{trait} predicted in subjects who were not in the fit: {', '.join(said)}"
+            + (f" ({small})." if small else ".")
+        )
     return notes

@@ -5,15 +5,24 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from stillome.evaluate.leakage.certificate import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.methods.registry import RAW
 from stillome.run.run_tables import Columns
 
-RAW = "raw"
-_FOUND = ("r2", "p_value", "p_holm", "null_95", "auc")
+__all__ = [
+    "CERTIFICATE_COLUMNS",
+    "FOUND",
+    "RAW",
+    "RunCertificate",
+    "certificates_of_table",
+    "find_certificate",
+]
+
+FOUND = ("r2", "low", "high", "p_value", "p_holm", "null_95", "auc")
 CERTIFICATE_COLUMNS = Columns(
     text=("use", "method", "features", "probe"),
-    numbers=("n_subjects", *_FOUND),
-    yes_no=("passed",),
+    numbers=("n_subjects", *FOUND),
+    yes_no=("passed", "certificate_passed"),
 )
 _HEAD = ("use", "method", "features", "n_subjects")
 
@@ -25,7 +34,8 @@ class RunCertificate:
     Attributes
     ----------
     use : {"cohort", "unseen"}
-        Whether the model was fitted to these subjects, or without them.
+        Whether the model was fitted to these subjects, or every subject was adjusted by a model
+        fitted to others.
     method : str
         A name in `METHODS`, or "raw".
     features : {"connectomes", "z"}
@@ -40,12 +50,18 @@ class RunCertificate:
     found: LeakageCertificate
 
     def rows(self) -> pd.DataFrame:
-        """Return one row per probe, as in ``certificates.tsv``."""
+        """Return one row per probe, as in ``certificates.tsv``.
+
+        ``passed`` says of every probe whether its corrected p-value is above the level;
+        ``certificate_passed``, whether that is so for all probes of the certificate.
+        """
         table = self.found.table.reset_index()
         for place, name in enumerate(_HEAD):
             table.insert(place, name, getattr(self, name))
-        columns = [*_HEAD, "probe", *_FOUND]
-        return table[columns].assign(passed=self.found.passed)
+        columns = [*_HEAD, "probe", *FOUND]
+        return table[columns].assign(
+            passed=~self.found.reads.to_numpy(), certificate_passed=self.found.passed
+        )
 
 
 def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertificate, ...]:
@@ -60,9 +76,8 @@ def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertifi
     """
     found = []
     for (use, method, features), rows in table.groupby(["use", "method", "features"], sort=False):
-        probes = rows.set_index("probe")[list(_FOUND)]
-        worst = str(probes["r2"].fillna(-float("inf")).idxmax())
-        certificate = LeakageCertificate(probes, worst, bool(rows["passed"].all()), level)
+        probes = rows.set_index("probe")[list(FOUND)]
+        certificate = LeakageCertificate(probes, level)
         n_subjects = int(rows["n_subjects"].iloc[0])
         found.append(RunCertificate(str(use), str(method), str(features), n_subjects, certificate))
     return tuple(found)

@@ -12,7 +12,7 @@ import numpy as np
 from stillome.cohort.confound_choice import check_apart
 from stillome.cohort.reference import GivenReference
 from stillome.exceptions import FileError, InputError
-from stillome.methods.registry import METHODS
+from stillome.methods.registry import METHODS, RAW
 from stillome.run.study_files import StudyFiles
 
 # Field of the settings → option of the command line, where they are not called the same.
@@ -54,7 +54,10 @@ class RunSettings(StudyFiles):
     parameters : mapping of str to number, text, bool, None or tuples of these
         Parameters of the method; by default its own.
     baselines : tuple of str
-        Methods to compare it with.
+        Methods to compare it with, besides the raw connectomes.
+    repeats : int
+        How often the subjects are divided anew for cross-fitting, by which leakage in subjects the
+        model has not seen is measured; 0 measures nothing about them.
     reference : tuple of float, or mapping of str to float or str
         The motion to adjust to, one value for each measure in its unit; 0 stands for all. Or
         values by the name of the confound: ``{"rms_mm": 0.1, "site": "B"}``.
@@ -88,6 +91,7 @@ class RunSettings(StudyFiles):
     method: str = "inv-fa"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     baselines: tuple[str, ...] = ("edgewise",)
+    repeats: int = 2
     reference: GivenReference = (0.0,)
     seed: int = 0
     form: str = "relmat"
@@ -100,7 +104,8 @@ class RunSettings(StudyFiles):
         for name in (self.method, *self.baselines):
             if name not in METHODS:
                 raise InputError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")
-        others = tuple(name for name in self.baselines if name != self.method)
+        # Raw connectomes are compared with in every run.
+        others = tuple(name for name in self.baselines if name not in (self.method, RAW))
         object.__setattr__(self, "baselines", others)
         plain = {str(name): plain_value(v, str(name)) for name, v in self.parameters.items()}
         object.__setattr__(self, "parameters", plain)
@@ -124,8 +129,10 @@ class RunSettings(StudyFiles):
         check_apart(removed, trait=self.trait, keep=self.keep, group=self.group)
 
     def _check_numbers(self) -> None:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise InputError(f"seed={self.seed!r}; expected a whole number of at least 0.")
+        for name in ("seed", "repeats"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InputError(f"{name}={value!r}; expected a whole number of at least 0.")
         object.__setattr__(self, "reference", _plain_reference(self.reference))
         if self.form not in ("relmat", "same"):
             raise InputError(f"form={self.form!r}; expected 'relmat' or 'same'.")

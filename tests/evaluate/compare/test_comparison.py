@@ -397,6 +397,7 @@ def test_choices_need_two_groups_in_every_training_part(cohort):
 def test_failed_permutations_do_not_speak_for_a_method():
     folds = pd.DataFrame({"method": "m", "trait": "t", "r": [0.1, 0.2], "error": "", "note": ""})
     folds[["leakage_z", "leakage_adjusted", "fidelity", "seconds"]] = 0.0
+    folds[["repeat", "n_test", "n_train"]] = [0, 10, 40]
     null = pd.DataFrame({"method": "m", "trait": "t", "r_mean": [0.0, 0.3, np.nan, np.nan]})
     assert summarise(folds, null, ["m"], ["t"])["p_permutation"].item() == 2 / 3
 

@@ -178,7 +178,7 @@ def test_progress_is_told():
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def made_up(passed, p_values=(0.41, 0.9), r2=(0.004, -0.01), auc=np.nan):
+def made_up(p_values=(0.41, 0.9), r2=(0.004, -0.01), auc=np.nan, low=np.nan):
     table = pd.DataFrame(
         {
             "r2": r2,
@@ -186,26 +186,37 @@ def made_up(passed, p_values=(0.41, 0.9), r2=(0.004, -0.01), auc=np.nan):
             "p_holm": holm(np.array(p_values)),
             "null_95": 0.01,
             "auc": auc,
+            "low": low,
+            "high": 0.7,
         },
         index=["trees", "ridge"],
     )
-    return LeakageCertificate(table, "trees", passed)
+    return LeakageCertificate(table)
 
 
-def test_the_verdict_is_a_plain_sentence():
-    raw = made_up(False, p_values=(0.001, 0.001), r2=(0.62, 0.5))
-    assert made_up(True).sentence("z", raw) == (
-        "No probe reads motion from z (worst: trees, R² 0.004, p = 0.41); raw connectomes: R² 0.62"
+def test_the_verdict_is_a_plain_sentence_that_hides_no_probe():
+    raw = made_up(p_values=(0.001, 0.001), r2=(0.62, 0.5), low=0.45)
+    assert made_up().sentence("z", raw) == (
+        "No probe reads motion from z (largest R² and smallest p: trees, 0.00, p = 0.82); "
+        "raw connectomes: R² 0.62"
     )
     assert str(raw) == (
-        "2 of 2 probes read motion from these features (clearest: trees, R² 0.620, p = 0.001)"
+        "2 of 2 probes read motion from these features (largest R² and smallest p: trees, "
+        "0.62 [0.45, 0.70], p = 0.002)"
     )
-    assert made_up(False, p_values=(0.3, 0.001)).sentence("z") == (
-        "1 of 2 probes reads motion from z (clearest: ridge, R² -0.010, p = 0.001)"
+    assert made_up(p_values=(0.3, 0.001)).sentence("z") == (
+        "1 of 2 probes reads motion from z (largest R²: trees, 0.00, p = 0.3; smallest p: ridge, "
+        "R² −0.01, p = 0.002)"
     )
-    assert made_up(True, auc=0.527).sentence("z", confounds="site") == (
-        "No probe reads site from z (worst: trees, R² 0.004, AUC 0.53, p = 0.41)"
+    assert made_up(auc=0.527).sentence("z", confounds="site") == (
+        "No probe reads site from z (largest R² and smallest p: trees, 0.00, AUC 0.53, p = 0.82)"
     )
+
+
+@pytest.mark.parametrize(("p_value", "passed"), [(0.0249, False), (0.025, False), (0.0251, True)])
+def test_a_certificate_passes_where_every_row_does(p_value, passed):
+    certificate = made_up(p_values=(p_value, 0.9))
+    assert certificate.passed == passed == (not certificate.reads.any())
 
 
 @pytest.mark.parametrize(
@@ -221,6 +232,8 @@ def test_the_verdict_is_a_plain_sentence():
         ({"nuisance": "itself"}, InputError, "features: a linear function of the nuisance"),
         ({"groups": np.arange(3)}, InputError, "groups: shape"),
         ({"groups": np.arange(40) % 3}, InputError, "n_folds=5 with 3 groups"),
+        ({"within": np.zeros(39)}, InputError, "within: shape"),
+        ({"within": np.arange(40) // 4}, InputError, "n_folds=5 with 4 groups"),
         ({"kind": "edges"}, InputError, "kind='edges'"),
         ({"n_permutations": 0}, InputError, "n_permutations=0"),
         ({"n_folds": 1}, InputError, "n_folds=1"),

@@ -7,7 +7,8 @@ from scipy.stats import kstest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from stillome.evaluate.leakage.probe_data import prepare_probes
+from stillome.evaluate.leakage.outcomes import joined
+from stillome.evaluate.leakage.probe_data import Block, prepare_probes
 from stillome.evaluate.leakage.probes import (
     Shuffler,
     fit_svr,
@@ -32,8 +33,13 @@ def data(seed=0, n=60, p=4, leak=0.0):
     return standard(features), confounds
 
 
-def folds_of(n, k=5):
-    return [np.arange(start, n, k) for start in range(k)]
+def blocks_of(n, k=5):
+    """Everybody in one block of k folds."""
+    return [Block(np.arange(n), [np.arange(start, n, k) for start in range(k)])]
+
+
+def result(outcome, confounds):
+    return joined([outcome], confounds, np.arange(len(confounds)), 0)
 
 
 group_lists = st.lists(st.integers(0, 6), min_size=1, max_size=30).map(np.array)
@@ -62,7 +68,9 @@ def test_folds_divide_no_group_and_everybody_is_tested_once(groups):
     groups = np.tile(groups, 20)  # enough subjects to be probed
     rng = np.random.default_rng(0)
     features = rng.standard_normal((len(groups), 2))
-    folds = prepare_probes(features, features[:, 0], "features", None, groups, 2, rng).folds
+    folds = (
+        prepare_probes(features, features[:, 0], "features", None, groups, 2, rng).blocks[0].folds
+    )
     assert sorted(np.concatenate(folds)) == list(range(len(groups)))
     assert not set(groups[folds[0]]) & set(groups[folds[1]])
 
@@ -73,7 +81,9 @@ def test_folds_are_random_and_of_equal_size_which_scikit_learn_has_only_one_at_a
     ours = [
         prepare_probes(
             rng.standard_normal((240, 2)), np.arange(240.0), "features", None, sites, 3, rng
-        ).folds
+        )
+        .blocks[0]
+        .folds
         for _ in range(5)
     ]
     theirs = [
@@ -91,12 +101,12 @@ def test_folds_are_random_and_of_equal_size_which_scikit_learn_has_only_one_at_a
 
 def test_ridge_is_ridge_at_its_best_penalty():
     features, confounds = data(leak=0.5)
-    folds = folds_of(60)
-    found = probe_ridge(features, confounds, folds, NO_ORDERS)
+    blocks = blocks_of(60)
+    found = result(probe_ridge(features, confounds, blocks, NO_ORDERS), confounds)
     scores = []
     for penalty in np.logspace(-4, 5, 40):
         predicted = np.empty(60)
-        for test in folds:
+        for test in blocks[0].folds:
             train = np.setdiff1d(np.arange(60), test)
             model = Ridge(penalty).fit(features[train], confounds[train, 0])
             predicted[test] = model.predict(features[test])
@@ -107,7 +117,9 @@ def test_ridge_is_ridge_at_its_best_penalty():
 
 def test_distance_correlation_is_its_definition():
     features, confounds = data(leak=1.0)
-    found = probe_distance_correlation(features, confounds, NO_ORDERS)
+    found = result(
+        probe_distance_correlation(features, confounds, blocks_of(60), NO_ORDERS), confounds
+    )
 
     def centred(values):
         a, n = squareform(pdist(values)), len(values)
@@ -122,7 +134,9 @@ def test_distance_correlation_is_its_definition():
 def test_equal_distances_say_nothing():
     _, confounds = data()
     orders = Shuffler(np.arange(60)).draw_many(19, np.random.default_rng(0))
-    found = probe_distance_correlation(np.eye(60), confounds, orders)
+    found = result(
+        probe_distance_correlation(np.eye(60), confounds, blocks_of(60), orders), confounds
+    )
     assert (found.r2, found.p_value) == (0.0, 1.0)
 
 
@@ -131,8 +145,8 @@ def test_the_prequential_test_is_calibrated():
     for seed in range(60):
         features, confounds = data(seed, n=40, p=2)
         rng = np.random.default_rng(seed)
-        result = probe_by_fitting(fit_svr, features, confounds, folds_of(40), np.arange(40), rng)
-        p_values.append(result.p_value)
+        found = probe_by_fitting(fit_svr, features, confounds, blocks_of(40), np.arange(40), rng)
+        p_values.append(result(found, confounds).p_value)
     assert kstest(p_values, "uniform").pvalue > 0.01
 
 
@@ -141,11 +155,12 @@ def test_the_prequential_test_is_calibrated():
 def test_few_and_many_features_are_read_alike(fit, n_features):
     features, confounds = data(n=60, p=n_features)
     features += confounds
-    result = probe_by_fitting(
-        fit, features, confounds, folds_of(60), np.arange(60), np.random.default_rng(0)
+    outcome = probe_by_fitting(
+        fit, features, confounds, blocks_of(60), np.arange(60), np.random.default_rng(0)
     )
-    assert result.p_value < 0.01
-    assert result.r2 > 0.2
+    found = result(outcome, confounds)
+    assert found.p_value < 0.01
+    assert found.low < found.r2 < found.high and found.r2 > 0.2
 
 
 @pytest.mark.parametrize("fit", [fit_svr, fit_trees])
@@ -154,8 +169,10 @@ def test_a_feature_of_one_subject_only_is_no_trouble(fit):
     features = np.zeros((60, 70))
     features[0] = 1.0
     rng = np.random.default_rng(0)
-    fitted = probe_by_fitting(fit, features, confounds, folds_of(60), np.arange(60), rng)
-    ridge = probe_ridge(features, confounds, folds_of(60), NO_ORDERS)
+    fitted = result(
+        probe_by_fitting(fit, features, confounds, blocks_of(60), np.arange(60), rng), confounds
+    )
+    ridge = result(probe_ridge(features, confounds, blocks_of(60), NO_ORDERS), confounds)
     assert -0.2 < fitted.r2 < 0.1
     assert -0.2 < ridge.r2 < 0.1
     assert fitted.p_value > 0.01

@@ -11,6 +11,7 @@ from odd_inputs import matrices
 from stillome.cohort.edges import edge_indices, edges_to_matrices
 from stillome.evaluate import graph_measures, leakage_certificate, summary_features
 from stillome.evaluate.leakage.auc import best_auc, two_valued
+from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import prepare_probes
 from stillome.evaluate.leakage.probes import Shuffler, probe_ridge
 
@@ -91,7 +92,10 @@ def test_without_a_leak_no_probe_of_few_numbers_is_biased(weights):
         orders = Shuffler(data.groups).draw_many(99, rng)
         p_values.append(
             {
-                name: probe_ridge(view, data.confounds, data.folds, orders).p_value
+                name: joined(
+                    [probe_ridge(view, data.confounds, data.blocks, orders)],
+                    *(data.confounds, data.groups, 0),
+                ).p_value
                 for name, view in data.views.items()
             }
         )
@@ -193,6 +197,6 @@ def test_without_leakage_the_auc_is_one_half_on_average():
         features, site = rng.standard_normal((60, 3)), rng.permutation(60) % 2
         data = prepare_probes(features, site, "features", None, None, 5, rng)
         no_orders = np.empty((0, 60), dtype=np.intp)
-        result = probe_ridge(data.features, data.confounds, data.folds, no_orders, data.two_valued)
-        scores.append(result.auc)
+        found = probe_ridge(data.features, data.confounds, data.blocks, no_orders, data.two_valued)
+        scores.append(found.auc)
     assert np.mean(scores) == pytest.approx(0.5, abs=0.04)

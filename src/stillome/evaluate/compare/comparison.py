@@ -37,9 +37,10 @@ class ComparisonResult:
         these are unknown), ``chosen`` (parameters), ``seconds``, ``error`` and
         ``note`` (the error and the warnings; empty if there were none).
     summary : pandas.DataFrame
-        One row per method and trait: ``r_mean``, ``r_sd``, ``r_min``, ``r_max`` over folds, means
-        of the other figures, ``p_permutation``, ``status`` (``ok`` or ``failed``), ``reason``,
-        ``note``.
+        One row per method and trait: ``n_subjects`` (with the trait), ``r_mean``, ``r_low`` and
+        ``r_high`` (95 % interval of the mean, by `corrected_interval`), ``r_sd``, ``r_min``,
+        ``r_max`` over folds, means of the other figures, ``p_permutation``, ``status`` (``ok`` or
+        ``failed``), ``reason``, ``note``.
     tests : pandas.DataFrame
         Nadeau–Bengio corrected paired tests of each method against the best of each trait and
         against GATE: ``difference`` in r, ``t``, ``df``, ``p_value``, ``p_holm`` (over methods).

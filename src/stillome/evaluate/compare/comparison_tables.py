@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from stillome.evaluate.leakage.certificate import holm
-from stillome.evaluate.prediction.statistics import corrected_paired_test
+from stillome.evaluate.prediction.statistics import corrected_interval, corrected_paired_test
 
 BASELINE = "gate"
 TEST_COLUMNS = [
@@ -57,13 +57,18 @@ def _summary_row(
     r = rows["r"].dropna() if not errors else rows["r"].iloc[:0]
     # A permutation that failed is no evidence for or against the method.
     null = null.dropna()
+    sizes = rows[["n_test", "n_train"]].sum()
+    low, high = corrected_interval(r, test_share=float(sizes["n_test"] / max(sizes["n_train"], 1)))
     p_value = float("nan")
     if len(null) and len(r):
         p_value = (1 + int((null >= r.mean()).sum())) / (1 + len(null))
     return {
         "method": method,
         "trait": trait,
+        "n_subjects": int(rows.loc[rows["repeat"] == 0, "n_test"].sum()),
         "r_mean": r.mean(),
+        "r_low": max(low, -1.0),
+        "r_high": min(high, 1.0),
         "r_sd": r.std(ddof=1),
         "r_min": r.min(),
         "r_max": r.max(),

@@ -1,8 +1,8 @@
 """The leakage certificate: whether any probe predicts motion from features."""
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_count, check_random_state, check_share
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.outcomes import ProbeResult, joined
 from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
+    N_TREES,
     Fitter,
-    ProbeResult,
+    Outcome,
     Shuffler,
     fit_svr,
     fit_trees,
@@ -22,89 +25,14 @@ from stillome.evaluate.leakage.probes import (
     probe_distance_correlation,
     probe_ridge,
 )
-from stillome.exceptions import StillomeWarning
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.progress import Progress
 
 Kind = Literal["features", "counts"]
-Job = Callable[[], ProbeResult]
+Job = Callable[[], Outcome]
 
 # Summary numbers include the graph measures, so that trees see these too.
 _ALSO_BY_TREES = ("zeros", "summary")
-
-
-@dataclass(frozen=True, eq=False)
-class LeakageCertificate:
-    """What the probes found.
-
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        One row per probe: ``r2`` (cross-fitted R² of the confound predicted best; for distance
-        correlation its bias-corrected square), ``p_value`` (exact permutation test), ``p_holm``
-        (corrected over probes), ``null_95`` (95th percentile without leakage), ``auc`` (area under
-        the ROC curve of the confound with two values that is predicted best; NaN where no confound
-        has two values, and for distance correlation).
-    worst : str
-        The probe with the largest R².
-    passed : bool
-        Whether no probe beats permuted motion at `level` after Holm's correction.
-    level : float
-    """
-
-    table: pd.DataFrame
-    worst: str
-    passed: bool
-    level: float = 0.05
-
-    @property
-    def worst_r2(self) -> float:
-        """Largest R² of any probe."""
-        return float(self.table.loc[self.worst, "r2"])
-
-    @property
-    def clearest(self) -> str:
-        """The probe with the smallest corrected p-value; the worst R² need not be significant."""
-        return str(self.table["p_holm"].idxmin())
-
-    @property
-    def n_reading(self) -> int:
-        """Number of probes that beat permuted motion at `level`."""
-        return int((self.table["p_holm"] <= self.level).sum())
-
-    def sentence(
-        self,
-        features: str = "these features",
-        raw: "LeakageCertificate | None" = None,
-        *,
-        confounds: str = "motion",
-    ) -> str:
-        """Say the verdict in plain words.
-
-        Parameters
-        ----------
-        features : str
-            What was probed, e.g. ``"z"``.
-        raw : LeakageCertificate, optional
-            The certificate of the unadjusted connectomes, for comparison.
-        confounds : str, default="motion"
-            What the probes looked for.
-        """
-        if self.passed:
-            shown, verdict = self.worst, f"No probe reads {confounds} from {features} (worst: "
-        else:
-            shown = self.clearest
-            reads = "reads" if self.n_reading == 1 else "read"
-            verdict = (
-                f"{self.n_reading} of {len(self.table)} probes {reads} {confounds} from {features} "
-                "(clearest: "
-            )
-        row = self.table.loc[shown]
-        auc = f", AUC {row['auc']:.2f}" if np.isfinite(row["auc"]) else ""
-        text = f"{verdict}{shown}, R² {row['r2']:.3f}{auc}, p = {row['p_value']:.2g})"
-        return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
-
-    def __str__(self) -> str:
-        return self.sentence()
 
 
 def leakage_certificate(
@@ -114,6 +42,7 @@ def leakage_certificate(
     kind: Kind = "features",
     nuisance: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    within: ArrayLike | None = None,
     n_permutations: int = 500,
     n_folds: int = 5,
     level: float = 0.05,
@@ -137,6 +66,13 @@ def leakage_certificate(
         them before probing.
     groups : array-like of shape (n,), optional
         Family or site: kept together in folds and in permutations.
+    within : array-like of shape (n,), optional
+        Probes are trained and tested only among subjects with the same label; predictions are
+        pooled over labels. Needed where subjects were adjusted by different models, as in
+        cross-fitting. The errors of these models are negatively correlated (what is estimated too
+        large for one part is estimated too small for the others), so that a probe trained across
+        parts misses leakage that is in each of them. Latents of different models are different
+        coordinates, too.
     n_permutations : int, default=500
         For ridge and distance correlation; the slower probes are tested prequentially, with a
         number of their own.
@@ -167,17 +103,71 @@ def leakage_certificate(
     >>> leakage_certificate(leaking, motion).passed
     False
     """
+    return repeated_certificate(
+        [features],
+        confounds,
+        within=None if within is None else [within],
+        kind=kind,
+        nuisance=nuisance,
+        groups=groups,
+        n_permutations=n_permutations,
+        n_folds=n_folds,
+        level=level,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def repeated_certificate(
+    features: Sequence[ArrayLike],
+    confounds: ArrayLike,
+    *,
+    within: Sequence[ArrayLike] | None = None,
+    kind: Kind = "features",
+    nuisance: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_permutations: int = 500,
+    n_folds: int = 5,
+    level: float = 0.05,
+    random_state: int | np.random.Generator | None = 0,
+    progress: Progress | None = None,
+) -> LeakageCertificate:
+    """Certify the mean over several sets of features of the same subjects (repeated cross-fitting).
+
+    Parameters
+    ----------
+    features : sequence of arrays, each of shape (n, p) or (n, V, V)
+        What each repeat made of the subjects.
+    within : sequence of arrays of shape (n,), optional
+        The labels of every repeat; see `leakage_certificate`.
+    confounds, kind, nuisance, groups, n_permutations, n_folds, level, random_state, progress
+        As for `leakage_certificate`.
+
+    Returns
+    -------
+    LeakageCertificate
+        R² is the mean over repeats. A permutation gives the same motion to a subject in all
+        repeats, and is compared by its mean over repeats.
+    """
     level = check_share(level, "level")
     n_permutations = check_count(n_permutations, "n_permutations", minimum=1)
     rng = check_random_state(random_state)
-    data = prepare_probes(features, confounds, kind, nuisance, groups, n_folds, rng)
+    labels = [None] * len(features) if within is None else within
+    if not len(features) or len(labels) != len(features):
+        raise InputError(
+            f"within: labels of {len(labels)} repeats for {len(features)} sets of features."
+        )
+    data = [
+        prepare_probes(one, confounds, kind, nuisance, groups, n_folds, rng, label)
+        for one, label in zip(features, labels, strict=True)
+    ]
     jobs = _jobs(data, n_permutations, rng)
     if n_permutations + 1 < len(jobs) / level:
         warnings.warn(
             f"n_permutations={n_permutations}: too few for ridge or distance correlation to fail "
             f"at level {level:g} over {len(jobs)} probes; use {int(np.ceil(len(jobs) / level))}.",
             StillomeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     results = {}
     for done, (name, job) in enumerate(jobs.items(), start=1):
@@ -187,8 +177,7 @@ def leakage_certificate(
     table = pd.DataFrame.from_dict(results, orient="index", columns=ProbeResult._fields)
     table.index.name = "probe"
     table.insert(2, "p_holm", holm(table["p_value"].to_numpy()))
-    passed = bool((table["p_holm"] > level).all())
-    return LeakageCertificate(table, str(table["r2"].idxmax()), passed, level)
+    return LeakageCertificate(table, level)
 
 
 def probe_scores(
@@ -215,35 +204,58 @@ def probe_scores(
     """
     rng = check_random_state(random_state)
     data = prepare_probes(features, confounds, kind, nuisance, groups, n_folds, rng)
-    return {name: job().r2 for name, job in _jobs(data, 0, rng).items()}
+    return {name: job().r2 for name, job in _jobs([data], 0, rng).items()}
 
 
-def _jobs(data: ProbeData, n_permutations: int, rng: np.random.Generator) -> dict[str, Job]:
+def _jobs(
+    repeats: Sequence[ProbeData], n_permutations: int, rng: np.random.Generator
+) -> dict[str, Callable[[], ProbeResult]]:
     """Return the probes to run by their names in the table; 0 permutations make no test."""
     # Each probe has its own generator, so that scores are the same with and without tests.
-    seeds = rng.integers(2**63, size=5).tolist()
-    shuffles, *fits = [np.random.default_rng(seed) for seed in seeds]
-    orders = Shuffler(data.groups).draw_many(n_permutations, shuffles)
-    x, c, folds, labels = data.features, data.confounds, data.folds, data.two_valued
-    groups = data.groups if n_permutations else None
+    first = repeats[0]
+    shuffles, *seeds = rng.integers(2**63, size=1 + 4 * len(repeats)).tolist()
+    bootstrap = int(rng.integers(2**63))
+    orders = Shuffler(first.groups).draw_many(n_permutations, np.random.default_rng(shuffles))
+    jobs = [
+        _jobs_of_repeat(data, orders, seeds[4 * i : 4 * i + 4]) for i, data in enumerate(repeats)
+    ]
+
+    def over_repeats(name: str) -> Callable[[], ProbeResult]:
+        return lambda: joined(
+            [one[name]() for one in jobs], first.confounds, first.groups, bootstrap
+        )
+
+    # A view that does not vary in one of the repeats is not probed in the others.
+    return {name: over_repeats(name) for name in jobs[0] if all(name in one for one in jobs)}
+
+
+def _jobs_of_repeat(
+    data: ProbeData, orders: NDArray[np.intp], seeds: Sequence[int]
+) -> dict[str, Job]:
+    fits = [np.random.default_rng(seed) for seed in seeds]
+    x, c, blocks, labels = data.features, data.confounds, data.blocks, data.two_valued
+    groups = data.groups if len(orders) else None
 
     def ridge(view: Floats) -> Job:
-        return lambda: probe_ridge(view, c, folds, orders, labels)
+        return lambda: probe_ridge(view, c, blocks, orders, labels)
+
+    # The chance in a forest averages out over the forests of several blocks.
+    trees = partial(fit_trees, n_trees=N_TREES // len(blocks))
 
     def fitting(fit: Fitter, view: Floats, own: np.random.Generator) -> Job:
-        return lambda: probe_by_fitting(fit, view, c, folds, groups, own, labels)
+        return lambda: probe_by_fitting(fit, view, c, blocks, groups, own, labels)
 
     jobs: dict[str, Job] = {
         "ridge": ridge(x),
         "svr": fitting(fit_svr, x, fits[0]),
-        "trees": fitting(fit_trees, x, fits[1]),
-        "distance correlation": lambda: probe_distance_correlation(x, c, orders),
+        "trees": fitting(trees, x, fits[1]),
+        "distance correlation": lambda: probe_distance_correlation(x, c, blocks, orders),
     }
     for name, view in data.views.items():
         jobs[f"{name}, ridge"] = ridge(view)
         if name in _ALSO_BY_TREES:
             own = fits[2 + _ALSO_BY_TREES.index(name)]
-            jobs[f"{name}, trees"] = fitting(fit_trees, view, own)
+            jobs[f"{name}, trees"] = fitting(trees, view, own)
     return jobs
 
 

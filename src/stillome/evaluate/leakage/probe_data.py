@@ -1,6 +1,7 @@
 """Features and confounds prepared for the probes, with the folds that all probes share."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,14 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.residuals import residualised
-from stillome.cohort.validation import check_confounds, check_count, check_features
+from stillome.cohort.validation import check_confounds, check_features
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.leakage.auc import Folds, two_valued
 from stillome.evaluate.leakage.summary_features import region_features, summary_features
-from stillome.evaluate.prediction.folds import group_labels
+from stillome.evaluate.prediction.folds import group_labels, grouped_parts
 from stillome.exceptions import ConfoundsError, InputError
 
 _MIN_SUBJECTS = 20
+
+
+class Block(NamedTuple):
+    """Subjects among whom probes are trained and tested."""
+
+    members: NDArray[np.intp]  # positions of the subjects, in order
+    folds: Folds  # positions that are predicted together, by a probe trained on the other members
+
+
+Blocks = list[Block]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +36,9 @@ class ProbeData:
     Attributes
     ----------
     features : array of shape (n, p)
-        Standardised.
+        Standardised within every block; 0 where a feature does not vary there.
     views : dict of str to arrays of shape (n, q)
-        For counts, other descriptions of the same networks, standardised: ``zeros`` (which counts
+        For counts, other descriptions of the same networks, treated alike: ``zeros`` (which counts
         are zero), ``summary``, ``graph measures`` and ``regions``. Those that do not vary are left
         out.
     confounds : array of shape (n, C)
@@ -36,8 +47,7 @@ class ProbeData:
         0 and 1 for confounds with two values; NaN for the others.
     groups : array of shape (n,)
         Number of the group of each subject.
-    folds : list of arrays
-        Test positions of each fold.
+    blocks : list of Block
     """
 
     features: Floats
@@ -45,7 +55,7 @@ class ProbeData:
     confounds: Floats
     two_valued: Floats
     groups: NDArray[np.intp]
-    folds: Folds
+    blocks: Blocks
 
 
 def prepare_probes(
@@ -56,6 +66,7 @@ def prepare_probes(
     groups: ArrayLike | None,
     n_folds: int,
     rng: np.random.Generator,
+    within: ArrayLike | None = None,
 ) -> ProbeData:
     """Check and standardise the input of `leakage_certificate`, which describes the arguments."""
     table, views = _tables(features, kind)
@@ -68,37 +79,76 @@ def prepare_probes(
     given = check_confounds(confounds, n_subjects=n_subjects)
     targets = _scaled(given)
     labels = group_labels(groups, n_subjects)
-    kept = _varying(table)
-    if not kept.any():
+    blocks = _blocks(within, labels, n_folds, rng)
+    _, varies = _by_block(table, blocks, None)
+    if not varies.any():
         raise InputError(
             "features: the same for all subjects (collapsed), so that there is nothing to probe; "
             "pass a representation that varies. An empty one is not evidence of invariance."
         )
+    design = None
     if nuisance is not None:
         design = _scaled(check_confounds(nuisance, n_subjects=n_subjects, name="nuisance"))
-        table, kept = _without(table, design)
-        for name, view in views.items():
-            left_over, left = _without(view, design)
-            views[name] = left_over[:, left]
         targets, left = _without(targets, design)
         if not left.all():
             raise ConfoundsError(
                 f"confounds: column {int(left.argmin())} is a linear function of the nuisance, so "
                 "that nothing is left to predict; leave it out of confounds or of nuisance."
             )
-        if not kept.any():
-            raise InputError(
-                "features: a linear function of the nuisance; nothing is left to probe. "
-                "Leave nuisance out."
-            )
+    prepared, varies = _by_block(table, blocks, design)
+    if not varies.any():
+        raise InputError(
+            "features: a linear function of the nuisance; nothing is left to probe. "
+            "Leave nuisance out."
+        )
+    others = {name: _by_block(view, blocks, design) for name, view in views.items()}
     return ProbeData(
-        features=_standardised(table[:, kept]),
-        views={name: _standardised(view) for name, view in views.items() if view.shape[1]},
+        features=prepared[:, varies],
+        views={name: view[:, kept] for name, (view, kept) in others.items() if kept.any()},
         confounds=_standardised(targets),
         two_valued=two_valued(given),
         groups=labels,
-        folds=_grouped_folds(labels, n_folds, rng),
+        blocks=blocks,
     )
+
+
+def _blocks(
+    within: ArrayLike | None, labels: NDArray[np.intp], n_folds: int, rng: np.random.Generator
+) -> Blocks:
+    parts = np.zeros(len(labels)) if within is None else np.asarray(within)
+    if parts.shape != labels.shape:
+        raise InputError(
+            f"within: shape {parts.shape}; expected one label for each of {len(labels)} subjects."
+        )
+    blocks = []
+    for part in np.unique(parts):
+        members = np.flatnonzero(parts == part)
+        folds = grouped_parts(labels[members], n_folds, rng)
+        blocks.append(Block(members, [members[fold] for fold in folds]))
+    return blocks
+
+
+def _by_block(
+    values: Floats, blocks: Blocks, design: Floats | None
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Residualise on the design and standardise, both within blocks.
+
+    Returns
+    -------
+    array of shape (n, p)
+        0 where a column has no variance left in a block.
+    array of shape (p,)
+        Which columns have variance left in any block.
+    """
+    prepared = np.zeros_like(values)
+    varies = np.zeros(values.shape[1], dtype=bool)
+    for members, _ in blocks:
+        block, left = values[members], _varying(values[members])
+        if design is not None and _varying(design[members]).any():
+            block, left = _without(block, design[members])
+        prepared[np.ix_(members, left)] = _standardised(block[:, left])
+        varies |= left
+    return prepared, varies
 
 
 def _tables(features: ArrayLike, kind: str) -> tuple[Floats, dict[str, Floats]]:
@@ -115,29 +165,8 @@ def _tables(features: ArrayLike, kind: str) -> tuple[Floats, dict[str, Floats]]:
             "regions": region_features(edges),
         }
         scaled = {name: _scaled(view) for name, view in views.items()}
-        varying = {name: view[:, _varying(view)] for name, view in scaled.items()}
-        return np.log1p(edges, dtype=np.float64), varying
+        return np.log1p(edges, dtype=np.float64), scaled
     raise InputError(f"kind={kind!r}; expected 'features' or 'counts'.")
-
-
-def _grouped_folds(labels: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> Folds:
-    """Assign whole groups at random to folds of about equal size.
-
-    scikit-learn has either: `GroupKFold` balances sizes in a fixed order, and with ``shuffle=True``
-    it draws at random and ignores sizes, so that one large site makes folds very unequal.
-    """
-    n_groups = int(labels.max()) + 1
-    if check_count(n_folds, "n_folds", minimum=2) > n_groups:
-        raise InputError(f"n_folds={n_folds} with {n_groups} groups; expected 2 to {n_groups}.")
-    sizes = np.bincount(labels)
-    # Largest groups first, ties at random: each goes to the smallest fold so far.
-    order = np.lexsort((rng.permutation(n_groups), -sizes))
-    filled = np.zeros(n_folds)
-    fold_of = np.empty(n_groups, dtype=np.intp)
-    for group in order:
-        fold_of[group] = int(filled.argmin())
-        filled[fold_of[group]] += sizes[group]
-    return [np.flatnonzero(fold_of[labels] == fold) for fold in range(n_folds)]
 
 
 def _scaled(values: Floats) -> Floats:

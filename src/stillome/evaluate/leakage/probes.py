@@ -9,6 +9,9 @@ Two kinds of test keep the cost of permutations down without giving up their exa
   are exchangeable under the null, so that permuting them against the finished predictions is
   exact, and the p-values of successive folds are independent. (Permuting against ordinary
   cross-validated predictions is not: every pair of folds then predicts each other.)
+
+A probe is trained and tested within a *block* of subjects only. Usually all subjects are one block.
+Subjects that were adjusted by different models are in different blocks.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,23 +25,25 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.svm import SVR
 
 from stillome.arrays import Floats
-from stillome.evaluate.leakage.auc import Folds, best_auc
+from stillome.evaluate.leakage.auc import best_auc
+from stillome.evaluate.leakage.probe_data import Blocks
 
 _PENALTIES = np.logspace(-3, 3, 13)
 _FOLD_PERMUTATIONS = 2000
 _SVR_COMPONENTS = 68
-_N_TREES = 100
+N_TREES = 100
 _TREE_FEATURES = 20
 _WORTH_A_THREAD = 100_000  # training values, below which starting threads takes longer
 
 
-class ProbeResult(NamedTuple):
-    """Result of one probe."""
+class Outcome(NamedTuple):
+    """What one probe found in one arrangement of the subjects into blocks."""
 
-    r2: float  # cross-fitted; of the confound that is predicted best
-    p_value: float  # NaN without a test
-    null_95: float  # 95th percentile of the permuted statistic, on the scale of r2
+    scores: Floats  # (1 + B, C): R² of every confound, as observed and in B permutations
+    predicted: Floats | None  # (n, C), cross-fitted; None for distance correlation
     auc: float = float("nan")  # of the two-valued confound that is predicted best
+    z_score: float = float("nan")  # of a prequential test
+    null_95: float = float("nan")  # of a prequential test, on the scale of R²
 
 
 class Shuffler:
@@ -75,10 +80,10 @@ class Shuffler:
 def probe_ridge(
     features: Floats,
     confounds: Floats,
-    folds: Folds,
+    blocks: Blocks,
     orders: NDArray[np.intp],
     two_valued: Floats | None = None,
-) -> ProbeResult:
+) -> Outcome:
     """Ridge regression on all features; the penalty is chosen in every permutation.
 
     One eigendecomposition per fold serves all permutations. `RidgeCV` would choose a penalty for
@@ -90,7 +95,7 @@ def probe_ridge(
         Standardised.
     confounds : array of shape (n, C)
         Standardised.
-    folds : list of test positions
+    blocks : list of Block
     orders : array of shape (B, n)
         Permutations of the subjects; without any there is no test.
     two_valued : array of shape (n, C), optional
@@ -100,15 +105,20 @@ def probe_ridge(
     targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
     flat = np.moveaxis(targets, 1, 0).reshape(n, -1)
     predicted = np.empty_like(flat)
-    kernel = features @ features.T / features.shape[1]
-    for test in folds:
-        train = np.setdiff1d(np.arange(n), test)
-        predicted[test] = _ridge_predictions(kernel, flat, train, test)
+    for members, folds in blocks:
+        block = features[members]
+        kernel = block @ block.T / features.shape[1]
+        places = np.arange(len(members))
+        for fold in folds:
+            test = np.flatnonzero(np.isin(members, fold))
+            train = np.setdiff1d(places, test)
+            predicted[members[test]] = _ridge_predictions(kernel, flat[members], train, test)
     residual = ((flat - predicted) ** 2).sum(axis=0)
     total = ((flat - flat.mean(axis=0)) ** 2).sum(axis=0)
-    scores = (1 - residual / total).reshape(-1, n_confounds).max(axis=1)
-    auc = best_auc(predicted[:, :n_confounds], two_valued, folds)
-    return _against_null(scores[0], scores[1:])._replace(auc=auc)
+    scores = (1 - residual / total).reshape(-1, n_confounds)
+    observed = predicted[:, :n_confounds]
+    auc = best_auc(observed, two_valued, [fold for block in blocks for fold in block.folds])
+    return Outcome(scores, observed, auc)
 
 
 def _ridge_predictions(
@@ -138,17 +148,26 @@ def _ridge_predictions(
 
 
 def probe_distance_correlation(
-    features: Floats, confounds: Floats, orders: NDArray[np.intp]
-) -> ProbeResult:
-    """Distance correlation, bias-corrected (squared; about 0 under independence)."""
-    left, right = _u_centred(_distances(features)), _u_centred(_distances(confounds))
-    sizes = [np.sqrt((centred**2).sum(dtype=np.float64)) for centred in (left, right)]
+    features: Floats, confounds: Floats, blocks: Blocks, orders: NDArray[np.intp]
+) -> Outcome:
+    """Distance correlation, bias-corrected (squared; about 0 under independence).
+
+    Over several blocks, distance covariances and variances of the blocks are added up.
+    """
+    # Rows of a centred block add up to 0, so that the other side need not be centred within it.
+    everybody = _u_centred(_distances(confounds))
+    lefts = [_u_centred(_distances(features[members])) for members, _ in blocks]
+    rights = [_u_centred(_distances(confounds[members])) for members, _ in blocks]
+    sizes = [
+        np.sqrt(sum((one**2).sum(dtype=np.float64) for one in side)) for side in (lefts, rights)
+    ]
     if min(sizes) < 1e-6:  # all pairs of subjects are equally distant
-        return _against_null(0.0, np.zeros(len(orders)))
-    scale = sizes[0] * sizes[1]
-    observed = float(np.vdot(left, right)) / scale
-    null = np.array([float(np.vdot(left, right[o][:, o])) / scale for o in orders])
-    return _against_null(observed, null)
+        return Outcome(np.zeros((1 + len(orders), 1)), None)
+    found = []
+    for order in [np.arange(len(confounds)), *orders]:
+        parts = [everybody[np.ix_(order[members], order[members])] for members, _ in blocks]
+        found.append(sum(float(np.vdot(*pair)) for pair in zip(lefts, parts, strict=True)))
+    return Outcome(np.array(found)[:, None] / (sizes[0] * sizes[1]), None)
 
 
 def _distances(rows: Floats) -> Floats:
@@ -181,11 +200,13 @@ def fit_svr(features: Floats, target: Floats, seed: int) -> Callable[[Floats], F
     return lambda new: np.asarray(model.predict(reduce.transform(new)))
 
 
-def fit_trees(features: Floats, target: Floats, seed: int) -> Callable[[Floats], Floats]:
+def fit_trees(
+    features: Floats, target: Floats, seed: int, n_trees: int = N_TREES
+) -> Callable[[Floats], Floats]:
     """Fit extremely randomised trees."""
     n_features = features.shape[1]
     model = ExtraTreesRegressor(
-        _N_TREES,
+        n_trees,
         # A tenth of few features would leave each split without a choice.
         max_features=min(n_features, max(_TREE_FEATURES, n_features // 10)),
         min_samples_leaf=5,
@@ -200,30 +221,34 @@ def probe_by_fitting(
     fit: Fitter,
     features: Floats,
     confounds: Floats,
-    folds: Folds,
+    blocks: Blocks,
     groups: NDArray[np.intp] | None,
     rng: np.random.Generator,
     two_valued: Floats | None = None,
-) -> ProbeResult:
+) -> Outcome:
     """Score a probe by cross-fitting and test it prequentially (see the module's docstring).
 
     Without `groups` (n,) there is no test, which saves half the time. `two_valued` is that of
     `probe_ridge`.
     """
+    folds = [fold for block in blocks for fold in block.folds]
     seeds = iter(rng.integers(2**31, size=2 * len(folds) * confounds.shape[1]).tolist())
-    rows = np.arange(len(features))
-    crossed = [(np.setdiff1d(rows, test), test) for test in folds]
+    crossed = [(np.setdiff1d(b.members, test), test) for b in blocks for test in b.folds]
     predicted = np.empty_like(confounds)
     parts = _predictions(fit, features, confounds, crossed, seeds)
     for (_, test), part in zip(crossed, parts, strict=True):
         predicted[test] = part
     residual = ((confounds - predicted) ** 2).sum(axis=0)
-    r2 = float((1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)).max())
-    auc = best_auc(predicted, two_valued, folds)
+    r2 = 1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)
+    found = Outcome(r2[None], predicted, best_auc(predicted, two_valued, folds))
     if groups is None:
-        return ProbeResult(r2, float("nan"), float("nan"), auc)
+        return found
 
-    forward = [(np.concatenate(folds[:i]), folds[i]) for i in range(1, len(folds))]
+    forward = [
+        (np.concatenate(block.folds[:i]), block.folds[i])
+        for block in blocks
+        for i in range(1, len(block.folds))
+    ]
     z_scores, weights, null = [], [], []
     parts = _predictions(fit, features, confounds, forward, seeds)
     for (train, test), part in zip(forward, parts, strict=True):
@@ -234,7 +259,7 @@ def probe_by_fitting(
         null.append(np.quantile(permuted, 0.95))
     combined = np.dot(weights, z_scores) / np.linalg.norm(weights)
     null_r = float(np.mean(null)) / np.sqrt(len(null))
-    return ProbeResult(r2, float(norm.sf(combined)), null_r**2, auc)
+    return found._replace(z_score=float(combined), null_95=null_r**2)
 
 
 def _predictions(
@@ -270,10 +295,3 @@ def _fold_test(
     statistic = float(((left * right).sum(axis=0) / scale).max())
     exceeding = (null > statistic).sum() + rng.integers((null == statistic).sum() + 1)
     return (exceeding + 0.5) / (len(null) + 1), null
-
-
-def _against_null(observed: float, null: Floats) -> ProbeResult:
-    if not len(null):
-        return ProbeResult(float(observed), float("nan"), float("nan"))
-    p_value = (1 + (null >= observed).sum()) / (1 + len(null))
-    return ProbeResult(float(observed), float(p_value), float(np.quantile(null, 0.95)))

@@ -41,6 +41,47 @@ def group_labels(groups: ArrayLike | None, n_subjects: int) -> NDArray[np.intp]:
     return labels
 
 
+def grouped_parts(
+    labels: NDArray[np.intp], n_parts: int, rng: np.random.Generator
+) -> list[NDArray[np.intp]]:
+    """Assign whole groups at random to parts of about equal size.
+
+    scikit-learn has either: `GroupKFold` balances sizes in a fixed order, and with ``shuffle=True``
+    it draws at random and ignores sizes, so that one large site makes parts very unequal.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Group of each subject.
+    n_parts : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of arrays
+        Positions of the subjects of each part.
+
+    Examples
+    --------
+    >>> parts = grouped_parts(np.array([0, 0, 1, 2, 2]), 2, np.random.default_rng(0))
+    >>> [part.tolist() for part in parts]
+    [[2, 3, 4], [0, 1]]
+    """
+    numbers = np.unique(labels, return_inverse=True)[1]
+    sizes = np.bincount(numbers)
+    n_groups = len(sizes)
+    if check_count(n_parts, "n_folds", minimum=2) > n_groups:
+        raise InputError(f"n_folds={n_parts} with {n_groups} groups; expected 2 to {n_groups}.")
+    # Largest groups first, ties at random: each goes to the smallest part so far.
+    order = np.lexsort((rng.permutation(n_groups), -sizes))
+    filled = np.zeros(n_parts)
+    part_of = np.empty(n_groups, dtype=np.intp)
+    for group in order:
+        part_of[group] = int(filled.argmin())
+        filled[part_of[group]] += sizes[group]
+    return [np.flatnonzero(part_of[numbers] == part) for part in range(n_parts)]
+
+
 def make_folds(
     n_subjects: int,
     *,

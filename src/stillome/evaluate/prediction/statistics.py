@@ -61,6 +61,38 @@ def corrected_paired_test(first: ArrayLike, second: ArrayLike, *, test_share: fl
     return PairedTest(mean, float(statistic), n_folds - 1, p_value)
 
 
+def corrected_interval(
+    scores: ArrayLike, *, test_share: float, level: float = 0.95
+) -> tuple[float, float]:
+    """Return the interval of a mean score over folds, with Nadeau and Bengio's variance.
+
+    Parameters
+    ----------
+    scores : array-like of shape (J,)
+        Scores of one method on J folds.
+    test_share : float
+        n_test / n_train; 0.25 for five folds.
+    level : float, default=0.95
+
+    Returns
+    -------
+    tuple of two floats
+        NaN with fewer than two folds.
+
+    Examples
+    --------
+    >>> low, high = corrected_interval([0.4, 0.5, 0.6], test_share=0.5)
+    >>> round(low, 2), round(high, 2)
+    (0.11, 0.89)
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    spread = float(values.std(ddof=1)) * np.sqrt(1 / len(values) + test_share)
+    half = float(student_t.isf((1 - level) / 2, len(values) - 1)) * spread
+    return float(values.mean() - half), float(values.mean() + half)
+
+
 def pearson_r(observed: Floats, predicted: Floats) -> float:
     """Correlate predictions (n,) with observations (n,); NaN observations are left out.
 

@@ -1,6 +1,7 @@
-"""Certify whether motion can be read: raw, after the baselines, after the method; also in others.
+"""Certify whether motion can be read: as scanned, after the baselines, after the method.
 
-"Others" are subjects whom the model has not seen: it is fitted to 70 % and applied to the rest.
+Each is probed twice: in subjects the model has not seen, by cross-fitting, and in the subjects the
+model was fitted to.
 """
 
 from collections.abc import Callable
@@ -11,49 +12,66 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.evaluate.leakage.certificate import Kind, LeakageCertificate, leakage_certificate
-from stillome.evaluate.prediction.folds import group_labels, inner_split
+from stillome.cohort.edges import matrices_to_edges
+from stillome.evaluate.graph_measures import graph_measures
+from stillome.evaluate.graph_motion import graph_motion
+from stillome.evaluate.leakage.certificate import Kind, repeated_certificate
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.power import Power, smallest_detected
 from stillome.run.folder import RunFolder
 from stillome.run.method_parameters import AUTO, WEIGHT
 from stillome.run.parallel import Workers
 from stillome.run.run_certificates import RAW, RunCertificate
-from stillome.run.steps.fitting import fit_to, method_of_run
+from stillome.run.steps.cross_fitting import N_PARTS, CrossFitted, Labels, cross_fit, divisions
 
-MIN_COHORT = 60  # below which too few would be left to fit to
-MIN_UNSEEN, MIN_GROUPS = 20, 5  # what the probes need of those held out
-UNSEEN_FRACTION = 0.3
 N_PERMUTATIONS = 500
+LEVEL = 0.05
 
 
 class Probed(NamedTuple):
-    """What is probed, in whom, and what it is called in the tables."""
+    """What is probed, and what it is called in the tables."""
 
     use: str  # "cohort" or "unseen"
     method: str
     features: str  # "connectomes" or "z"
-    subjects: NDArray[np.intp]
-    values: NDArray[Any]
+    values: list[NDArray[Any]]  # of the known subjects, one for each repeat
+    within: list[Labels] | None = None
 
 
 def certify_step(folder: RunFolder, workers: Workers) -> None:
-    """Write one certificate for each kind of features, in the cohort and in unseen subjects."""
+    """Write one certificate for each kind of features, in unseen subjects and in the cohort."""
     notes = _notes(folder)
     probed = _in_the_cohort(folder)
-    divided = hold_out(folder)
-    if isinstance(divided, str):
-        notes.append(f"No certificate of unseen subjects: {divided}.")
+    within, power, fitted = divisions(folder), None, None
+    if isinstance(within, str):
+        notes.append(f"Nothing is known about subjects the model has not seen: {within}.")
     else:
-        probed += _unseen(folder, *divided)
+        fitted = cross_fit(folder, workers, (folder.method, *folder.settings.baselines), within)
+        probed += _unseen(folder, fitted)
         if folder.settings.parameters.get(WEIGHT) == AUTO:
             notes.append("The invariance weight was chosen with all subjects, also the unseen.")
+    # The method of a run may be "raw" itself.
+    probed = list({part[:3]: part for part in probed}.values())
     found = workers.run([_certificate(folder, part) for part in probed])
     certificates = [
-        RunCertificate(part.use, part.method, part.features, len(part.subjects), one)
+        RunCertificate(part.use, part.method, part.features, len(folder.known), one)
         for part, one in zip(probed, found, strict=True)
     ]
-    table = pd.concat([one.rows() for one in certificates], ignore_index=True)
-    folder.write_table("certificates", table)
-    content = {"level": found[0].level, "n_permutations": N_PERMUTATIONS, "notes": notes}
+    if fitted is not None and not isinstance(within, str):
+        n_probes = max(len(one.table) for one in found)
+        power = _power(folder, fitted[folder.method], LEVEL / n_probes)
+        if folder.kept is not None:
+            _write_keeping(folder, workers, fitted[folder.method][0])
+    folder.write_table("certificates", pd.concat([c.rows() for c in certificates]))
+    folder.write_table("graph_motion", _graph_motion(folder, workers, fitted))
+    content = {
+        "level": LEVEL,
+        "n_permutations": N_PERMUTATIONS,
+        "parts": N_PARTS,
+        "repeats": 0 if isinstance(within, str) else len(within),
+        "power": None if power is None else _plain(power),
+        "notes": notes,
+    }
     folder.write_json("certificate_notes", content)
 
 
@@ -71,58 +89,117 @@ def _notes(folder: RunFolder) -> list[str]:
 
 def _in_the_cohort(folder: RunFolder) -> list[Probed]:
     known = folder.known
-    probed = [Probed("cohort", RAW, "connectomes", known, folder.cohort.connectomes[known])]
+    probed = [Probed("cohort", RAW, "connectomes", [folder.cohort.connectomes[known]])]
     answers = {name: folder.baseline(name) for name in folder.settings.baselines}
     ours = (folder.latents[known], folder.adjusted[known])
     for name, (latents, adjusted) in [*answers.items(), (folder.method, ours)]:
-        probed.append(Probed("cohort", name, "connectomes", known, adjusted))
-        probed.append(Probed("cohort", name, "z", known, latents))
+        probed.append(Probed("cohort", name, "connectomes", [adjusted]))
+        probed.append(Probed("cohort", name, "z", [latents]))
     return probed
 
 
-def hold_out(folder: RunFolder) -> tuple[NDArray[np.intp], NDArray[np.intp]] | str:
-    """Divide those whose motion is known: 70 % to fit to, the others (whole groups) to probe.
+def _unseen(folder: RunFolder, fitted: dict[str, list[CrossFitted]]) -> list[Probed]:
+    """Probe raw connectomes, baselines and the method in the same subjects and parts."""
+    repeats = fitted[folder.method]
+    within = [one.within for one in repeats]
+    raw = [_raw_edges(folder)] * len(repeats)
+    probed = [Probed("unseen", RAW, "connectomes", raw, within)]
+    for name in (*folder.settings.baselines, folder.method):
+        edges, latents = ([getattr(one, part) for one in fitted[name]] for part in _PARTS)
+        probed.append(Probed("unseen", name, "connectomes", edges, within))
+        probed.append(Probed("unseen", name, "z", latents, within))
+    return probed
 
-    Returns
-    -------
-    two arrays of positions, or str
-        Why not, where too few would be left on either side.
-    """
+
+_PARTS = ("adjusted", "latents")
+
+
+def _raw_edges(folder: RunFolder) -> NDArray[Any]:
+    return matrices_to_edges(folder.cohort.connectomes[folder.known], check=False)
+
+
+def _given(folder: RunFolder, *, nuisance: bool = True) -> dict[str, Any]:
+    """Return what all tests of the known subjects share."""
     known = folder.known
-    labels = group_labels(folder.groups, folder.cohort.n_subjects)
-    if len(known) < MIN_COHORT:
-        return f"{len(known)} subjects are too few to hold some out; {MIN_COHORT} are needed"
-    if len(np.unique(labels[known])) < 2 * MIN_GROUPS:
-        return f"too few groups of subjects to hold some out; {2 * MIN_GROUPS} are needed"
-    fraction = max(UNSEEN_FRACTION, MIN_UNSEEN / len(known))
-    train, test = inner_split(known, labels, share=fraction, random_state=folder.settings.seed)
-    if len(test) < MIN_UNSEEN or len(np.unique(labels[test])) < MIN_GROUPS:
-        return "the groups held out have too few subjects"
-    return np.sort(train), np.sort(test)
+    return {
+        "nuisance": folder.kept[known] if folder.kept is not None and nuisance else None,
+        "groups": None if folder.groups is None else folder.groups[known],
+        "random_state": folder.settings.seed,
+    }
 
 
-def _unseen(folder: RunFolder, train: NDArray[np.intp], test: NDArray[np.intp]) -> list[Probed]:
-    """Fit to some of the subjects, and apply to the others."""
-    name = folder.method
-    model = fit_to(folder, method_of_run(folder, name), train)
-    X, confounds = folder.cohort.connectomes[test], folder.confounds[test]
-    adjusted = model.adjust(X, confounds=confounds, reference=folder.reference)
-    return [
-        Probed("unseen", RAW, "connectomes", test, X),
-        Probed("unseen", name, "connectomes", test, adjusted),
-        Probed("unseen", name, "z", test, model.transform(X, confounds=confounds)),
-    ]
-
-
-def _certificate(folder: RunFolder, part: Probed) -> Callable[[], LeakageCertificate]:
+def _certificate(
+    folder: RunFolder, part: Probed, *, nuisance: bool = True
+) -> Callable[[], LeakageCertificate]:
     kind: Kind = "counts" if part.features == "connectomes" else "features"
     return partial(
-        leakage_certificate,
+        repeated_certificate,
         part.values,
-        folder.confounds[part.subjects],
+        folder.confounds[folder.known],
+        within=part.within,
         kind=kind,
-        nuisance=None if folder.kept is None else folder.kept[part.subjects],
-        groups=None if folder.groups is None else folder.groups[part.subjects],
         n_permutations=N_PERMUTATIONS,
-        random_state=folder.settings.seed,
+        level=LEVEL,
+        **_given(folder, nuisance=nuisance),
     )
+
+
+def _power(folder: RunFolder, repeats: list[CrossFitted], level: float) -> Power:
+    return smallest_detected(
+        [one.adjusted for one in repeats],
+        _raw_edges(folder),
+        folder.confounds[folder.known],
+        level=level,
+        within=[one.within for one in repeats],
+        n_permutations=N_PERMUTATIONS,
+        **_given(folder),
+    )
+
+
+def _plain(power: Power) -> dict[str, float | None]:
+    """Return the power as JSON can hold it, which has no NaN."""
+    return {name: value if np.isfinite(value) else None for name, value in power._asdict().items()}
+
+
+def _write_keeping(folder: RunFolder, workers: Workers, kept: CrossFitted) -> None:
+    """Certify the first repeat with and without keeping covariates, which are not set aside."""
+    fitted = cross_fit(folder, workers, [folder.method], [kept.within], keep=False)
+    both = {True: kept, False: fitted[folder.method][0]}
+    jobs = [
+        _certificate(
+            folder,
+            Probed("unseen", folder.method, "connectomes", [one.adjusted], [one.within]),
+            nuisance=False,
+        )
+        for one in both.values()
+    ]
+    tables = [
+        found.table.reset_index().assign(kept=keep)
+        for keep, found in zip(both, workers.run(jobs), strict=True)
+    ]
+    folder.write_table("keeping", pd.concat(tables, ignore_index=True))
+
+
+def _graph_motion(
+    folder: RunFolder, workers: Workers, fitted: dict[str, list[CrossFitted]] | None
+) -> pd.DataFrame:
+    """Correlate graph measures with motion, before and after, in both uses."""
+    known, method = folder.known, folder.method
+    values = [_raw_edges(folder), matrices_to_edges(folder.adjusted[known], check=False)]
+    repeats = [] if fitted is None else fitted[method]
+    values += [one.adjusted for one in repeats]
+    raw, ours, *unseen = workers.run([partial(graph_measures, one) for one in values])
+    sets: list[tuple[str, str, list[pd.DataFrame], list[Labels] | None]] = [
+        ("cohort", RAW, [raw], None),
+        ("cohort", method, [ours], None),
+    ]
+    if repeats:
+        within = [one.within for one in repeats]
+        sets.append(("unseen", RAW, [raw] * len(repeats), within))
+        sets.append(("unseen", method, unseen, within))
+    rows = []
+    for use, name, tables, labels in sets:
+        found = graph_motion(tables, folder.motion[known, 0], within=labels, **_given(folder))
+        rows.append(found.reset_index().assign(use=use, method=name))
+    table = pd.concat(rows, ignore_index=True).drop_duplicates(["use", "method", "measure"])
+    return table[["use", "method", *(name for name in table if name not in ("use", "method"))]]

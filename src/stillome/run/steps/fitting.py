@@ -83,6 +83,7 @@ def fit_to(
     subjects: NDArray[np.intp] | None = None,
     *,
     traits: bool = False,
+    keep: bool = True,
 ) -> ConnectomeMethod:
     """Fit one method to the cohort, or to some of its subjects; what is to be kept is kept.
 
@@ -93,10 +94,12 @@ def fit_to(
     subjects : array of positions, optional
     traits : bool, default=False
         Whether the traits are learned as well.
+    keep : bool, default=True
+        Whether the covariates to keep are kept.
     """
     chosen = np.arange(folder.cohort.n_subjects) if subjects is None else subjects
     more: dict[str, Any] = {}
-    if folder.kept is not None:
+    if folder.kept is not None and keep:
         more["covariates_to_keep"] = folder.kept[chosen]
     y = _traits(folder, chosen) if traits else None
     X = folder.cohort.connectomes[chosen]

@@ -7,6 +7,7 @@ import pandas as pd
 
 from stillome.evaluate.fidelity import FidelityReport, fidelity_report
 from stillome.evaluate.graph_measures import graph_measures
+from stillome.methods.registry import RAW
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.run_files import ID
@@ -15,7 +16,7 @@ from stillome.run.steps.describing import describe_known
 
 def fidelity_step(folder: RunFolder, workers: Workers) -> None:
     """Write fidelity of the method and its baselines, graph measures and motion effects left."""
-    names = (folder.method, *folder.settings.baselines)
+    names = list(dict.fromkeys((folder.method, *folder.settings.baselines, RAW)))
     reports = workers.run([partial(_fidelity, folder, name) for name in names])
     measures = [
         graph_measures(values).add_suffix(suffix)
@@ -32,10 +33,14 @@ def fidelity_step(folder: RunFolder, workers: Workers) -> None:
 
 def _fidelity(folder: RunFolder, name: str) -> FidelityReport:
     known = folder.known
-    ours = name == folder.method
+    raw = folder.cohort.connectomes[known]
+    if name == folder.method:
+        adjusted = folder.adjusted[known]
+    else:
+        adjusted = raw if name == RAW else folder.baseline(name).adjusted
     return fidelity_report(
-        folder.adjusted[known] if ours else folder.baseline(name).adjusted,
-        folder.cohort.connectomes[known],
+        adjusted,
+        raw,
         None if folder.truth is None else folder.truth[known],
         motion=folder.motion[known],
     )

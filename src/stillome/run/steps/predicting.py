@@ -4,6 +4,7 @@ from typing import Any
 
 from stillome.evaluate.compare.comparison import compare_methods
 from stillome.io.write import write_described_table
+from stillome.methods.registry import RAW
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers, one_thread_each
 from stillome.run.steps.fitting import method_of_run
@@ -17,7 +18,7 @@ def predict_step(folder: RunFolder, workers: Workers) -> None:
     Leakage is not probed here: the certificates say more about it, on more subjects.
     """
     settings, known = folder.settings, folder.known
-    names = (settings.method, *settings.baselines)
+    names = list(dict.fromkeys((settings.method, *settings.baselines, RAW)))
     kept: dict[str, Any] = {"keep": list(settings.keep)} if settings.keep else {}
     with one_thread_each(workers.n_jobs):
         result = compare_methods(

@@ -1,0 +1,144 @@
+"""Certificates of cross-fitted subjects: false alarms, known leaks, and power by cohort size.
+
+*Calibration*: features of which nothing depends on motion, in three parts, each turned by a matrix
+of its own as the latents of three models are. The certificate should fail in 5 % of the data sets.
+The same features with a leak, in a direction of its own in every part, should be detected.
+
+*Pooling*: features without any motion effect, adjusted by regressions fitted to the other parts.
+Their slopes are chance, and leak within each part. Probes that are trained across parts detect it
+never, probes within parts in half of the data sets.
+
+*Power*: simulated cohorts of several sizes, as scanned and without motion (the truth). For each,
+the smallest share of the motion effect that would have been detected; and, for that share put into
+other cohorts of the same size, how often it is detected.
+
+    python benchmarks/cross_fitting.py calibration      40 data sets each, about 10 minutes
+    python benchmarks/cross_fitting.py power            n = 60 to 400, about 3 minutes
+"""
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stillome.cohort.residuals import least_squares
+from stillome.evaluate.leakage.certificate import repeated_certificate
+from stillome.evaluate.leakage.power import smallest_detected
+from stillome.evaluate.prediction.folds import grouped_parts
+from stillome.simulate import simulate_cohort
+
+N_PARTS, N_REPEATS, N_PROBES = 3, 2, 10
+LEVEL = 0.05
+Array = NDArray[np.float64]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["calibration", "power"])
+    parser.add_argument("--sets", type=int, default=40, help="data sets of each kind")
+    parser.add_argument("--regime", default="thinning", help="of the cohorts for power")
+    parser.add_argument("--regions", type=int, default=24, help="of the cohorts for power")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    table = calibration(options.sets) if options.what == "calibration" else power(options)
+    print(table.to_string(float_format="{:.3f}".format))
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+def divided(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the number of the part of each of n subjects."""
+    within = np.empty(n, dtype=np.intp)
+    for number, part in enumerate(grouped_parts(np.arange(n), N_PARTS, rng)):
+        within[part] = number
+    return within
+
+
+def turned(base: Array, motion: Array, leak: float, within: Array, rng: np.random.Generator):
+    """Return features of parts with coordinates of their own; `leak` is a share of variance."""
+    features = np.empty_like(base)
+    for part in range(N_PARTS):
+        members = within == part
+        block = base[members].copy()
+        block[:, 0] = np.sqrt(1 - leak) * block[:, 0] + np.sqrt(leak) * motion[members]
+        matrix, _ = np.linalg.qr(rng.standard_normal((base.shape[1],) * 2))
+        features[members] = block @ matrix
+    return features
+
+
+def cross_regressed(base: Array, motion: Array, within: Array) -> Array:
+    """Regress every feature on motion in the other parts, and take the effect out of this one."""
+    adjusted = np.empty_like(base)
+    for part in range(N_PARTS):
+        test = within == part
+        fitted = least_squares(base[~test], motion[~test, None])
+        adjusted[test] = fitted.residuals(base[test], motion[test, None])
+    return adjusted
+
+
+def calibration(n_sets: int, n: int = 150, n_features: int = 15) -> pd.DataFrame:
+    found: dict[str, list[dict[str, float]]] = {}
+    for number in range(n_sets):
+        rng = np.random.default_rng(number)
+        motion = rng.gamma(2.0, 0.2, n)
+        motion = (motion - motion.mean()) / motion.std()
+        base = rng.standard_t(5, (n, n_features))
+        within = [divided(n, rng) for _ in range(N_REPEATS)]
+        sets = {
+            "no leak": [turned(base, motion, 0.0, w, rng) for w in within],
+            "leak, R² 0.1": [turned(base, motion, 0.1, w, rng) for w in within],
+            "leak, R² 0.3": [turned(base, motion, 0.3, w, rng) for w in within],
+            "chance slopes": [cross_regressed(base, motion, w) for w in within],
+        }
+        for name, features in sets.items():
+            arrangements = {name: within}
+            if name == "chance slopes":
+                arrangements["chance slopes, pooled"] = None
+            for label, labels in arrangements.items():
+                one = repeated_certificate(
+                    features, motion, within=labels, n_permutations=200, random_state=number
+                )
+                detected = {"certificate": float(not one.passed)}
+                detected |= (one.table["p_value"] <= LEVEL).astype(float).to_dict()
+                found.setdefault(label, []).append(
+                    detected | {"R² of ridge": one.table.loc["ridge", "r2"]}
+                )
+    print("Share of data sets in which motion is detected (without a leak, 0.05 is right):")
+    return pd.DataFrame({name: pd.DataFrame(rows).mean() for name, rows in found.items()})
+
+
+def power(options: argparse.Namespace) -> pd.DataFrame:
+    rows = []
+    for n in (60, 80, 100, 150, 200, 300, 400):
+        for seed in range(3):
+            raw, free, motion = cohort(n, seed, options)
+            within = [divided(n, np.random.default_rng([seed, r])) for r in range(N_REPEATS)]
+            known = {"level": LEVEL / N_PROBES, "within": within}
+            share, r2 = smallest_detected([free] * N_REPEATS, raw, motion, **known)
+            # What would be detected in other cohorts of this size, at that share of the effect.
+            other = []
+            for again in range(4):
+                raw, free, motion = cohort(n, 100 + 10 * seed + again, options)
+                mixed = np.expm1(
+                    np.log1p(free) + np.nan_to_num(share, nan=1) * (np.log1p(raw) - np.log1p(free))
+                )
+                again_found = smallest_detected([mixed] * N_REPEATS, raw, motion, **known)
+                other.append(again_found.share == 0)
+            rows.append({"n": n, "share": share, "R²": r2, "detected in others": np.mean(other)})
+    return pd.DataFrame(rows).groupby("n").mean()
+
+
+def cohort(n: int, seed: int, options: argparse.Namespace) -> tuple[Array, Array, Array]:
+    """Return connectomes as scanned and without motion, (n, V, V), and motion (n,)."""
+    simulated = simulate_cohort(n, options.regime, random_state=seed)
+    kept = np.linspace(0, 67, options.regions).astype(int)
+    raw, free = (
+        values[:, kept][:, :, kept].astype(np.float64)
+        for values in (simulated.cohort.connectomes, simulated.motion_free)
+    )
+    return raw, free, simulated.confounds[:, 0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Checks of a verdict that ask whether motion is left, and whether it would have been noticed."""
+
+import numpy as np
+
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.power import Power
+from stillome.evaluate.verdict_evidence import Check, Evidence, State
+from stillome.evaluate.words import listed, number, p_equals, percent
+
+# Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes; it
+# is large where more than half of the R² of the raw connectomes is left.
+_SMALL_R2, _SMALL_PART, _LARGE_PART = 0.05, 0.1, 0.5
+# The smallest leakage that would have been detected, as share of the motion effect and as R². Up to
+# the first pair it is small enough to trust a certificate that passes. Above the second, passing
+# says nothing. In simulated cohorts (benchmarks/cross_fitting.py) the share is 0.7 with 60
+# subjects, 0.5 with 100, 0.4 with 200 and 0.3 with 400; R² is 0.07 with 60, and falls to 0.01.
+_POWER_GOOD, _POWER_ANY = Power(0.5, 0.10), Power(0.8, 0.25)
+FEW_SUBJECTS = 60
+
+
+def motion_was_there(evidence: Evidence) -> Check | None:
+    """Ask whether there was anything to remove."""
+    raw, removed = evidence.unseen_raw or evidence.raw, evidence.removed
+    if raw is None:
+        return None
+    question = f"Did {removed} affect the connectomes as scanned?"
+    if raw.passed:
+        answer = (
+            f"No probe reads {removed} from the connectomes as scanned: there was little to "
+            "remove, or too few subjects to notice."
+        )
+        return Check(question, "unknown", answer)
+    reads = "reads" if raw.n_reading == 1 else "read"
+    return Check(
+        question,
+        "good",
+        f"Yes: {raw.n_reading} of {len(raw.table)} probes {reads} {removed} in subjects they were "
+        f"not trained on ({raw.probes_named()}).",
+    )
+
+
+def unseen(evidence: Evidence, found: LeakageCertificate | None, name: str) -> Check | None:
+    """Ask whether motion is gone in subjects the model has not seen."""
+    if found is None:
+        return None
+    question = f"{evidence.gone} from {name} of subjects the model has not seen?"
+    state, text = _left(found, evidence.unseen_raw, evidence)
+    if state == "good":
+        return Check(question, state, text)
+    large = not _is_small(found, evidence.unseen_raw) and (
+        evidence.unseen_raw is None
+        or found.worst_r2 > _LARGE_PART * max(evidence.unseen_raw.worst_r2, 0)
+    )
+    advice = (
+        "Fit the model to more subjects, or try another method."
+        if large
+        else f"Keep {evidence.removed} as a covariate in group analyses; more subjects to fit to "
+        "leave less."
+    )
+    return Check(question, "bad" if large else "caution", f"{text} {advice}")
+
+
+def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: str) -> Check | None:
+    """Ask whether motion is gone in the subjects the model was fitted to."""
+    if found is None:
+        return None
+    question = f"{evidence.gone} from {name} in the subjects the model was fitted to?"
+    state, text = _left(found, evidence.raw, evidence)
+    advice = {
+        "good": "",
+        "caution": f" What is left is small; keep {evidence.removed} as a covariate.",
+        "bad": " Check the motion measure and the flagged subjects, or try another method.",
+    }
+    return Check(question, state, text + advice[state])
+
+
+def _left(
+    found: LeakageCertificate, raw: LeakageCertificate | None, evidence: Evidence
+) -> tuple[State, str]:
+    before = "" if raw is None else f"; as scanned {number(raw.worst_r2)}"
+    told = f"({found.probes_named()}{before})."
+    if found.passed:
+        return "good", f"Yes: no probe of {len(found.table)} reads {evidence.removed} {told}"
+    small = _is_small(found, raw)
+    reads = "reads" if found.n_reading == 1 else "read"
+    text = (
+        f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} probes {reads} "
+        f"{evidence.removed} {told}"
+    )
+    return ("caution" if small else "bad"), text
+
+
+def _is_small(found: LeakageCertificate, raw: LeakageCertificate | None) -> bool:
+    before = 0.0 if raw is None else raw.worst_r2
+    return found.worst_r2 <= max(_SMALL_R2, _SMALL_PART * before)
+
+
+def power_check(evidence: Evidence) -> Check | None:
+    """Ask whether leakage would have been detected with these subjects."""
+    if evidence.power is None or evidence.unseen_adjusted is None:
+        return None
+    share, r2 = evidence.power
+    question = f"Would {evidence.removed} have been noticed in these subjects?"
+    if np.isnan(share):
+        answer = (
+            f"No: ridge regression on all edges cannot read {evidence.removed} even from the "
+            f"connectomes as scanned of these {evidence.n_subjects} subjects (R² {number(r2)}), "
+            "so that finding nothing after adjusting says nothing."
+        )
+        return Check(question, "unknown", answer)
+    if not evidence.unseen_adjusted.passed:
+        return Check(question, "good", "Yes: it was.")
+    told = (
+        f"the smallest leakage that would have been detected is {percent(share)} of the effect on "
+        f"the connectomes as scanned, R² {number(r2)}"
+    )
+    if share <= _POWER_GOOD.share and r2 <= _POWER_GOOD.r2:
+        return Check(question, "good", f"Yes: {told}.")
+    if share <= _POWER_ANY.share and r2 <= _POWER_ANY.r2:
+        answer = f"Only if much is left: {told}. There are too few subjects to be sure."
+        return Check(question, "caution", answer)
+    return Check(question, "unknown", f"No: {told}. There are too few subjects.")
+
+
+def graph_check(evidence: Evidence) -> Check | None:
+    """Ask whether graph measures of unseen subjects still go with motion."""
+    table = evidence.graph
+    if table is None:
+        return None
+    question = "Are graph measures of subjects the model has not seen free of motion?"
+    level = 0.05 if evidence.unseen_adjusted is None else evidence.unseen_adjusted.level
+    left = table[table["p_holm"] <= level]
+    told = listed(
+        [f"{name} {number(row.r_raw)} → {number(row.r)}" for name, row in table.iterrows()]
+    )
+    shown = f"rank correlation with motion, as scanned → adjusted: {told}"
+    if left.empty:
+        return Check(question, "good", f"Yes: {shown}.")
+    small = (left["r"] ** 2 <= np.maximum(_SMALL_R2, _SMALL_PART * left["r_raw"] ** 2)).all()
+    names = [f"{name} ({p_equals(row.p_holm)})" for name, row in left.iterrows()]
+    answer = f"{'Almost' if small else 'No'}: motion is left in {listed(names)}; {shown}."
+    return Check(question, "caution" if small else "bad", answer)
+
+
+def enough_subjects(n_subjects: int) -> Check | None:
+    """Say where there are too few subjects for any answer."""
+    if n_subjects >= FEW_SUBJECTS:
+        return None
+    return Check(
+        "Were there enough subjects?",
+        "unknown",
+        f"No: with {n_subjects} subjects, subjects the model has not seen cannot be probed, and "
+        f"probes detect only very strong leakage; at least {FEW_SUBJECTS} are needed.",
+    )

@@ -1,0 +1,126 @@
+"""The sentences of the methods paragraph on leakage: what was tested, and what was found."""
+
+import numpy as np
+
+from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.words import listed, number, p_equals, percent, things
+from stillome.methods.method_words import method_name
+from stillome.run.folder import RunFolder
+from stillome.run.judging import graph_before_and_after, keeping_told
+from stillome.run.run_certificates import RAW, find_certificate
+
+_N_FOLDS = 5
+
+
+def leakage_sentences(folder: RunFolder) -> list[str]:
+    """Return what was tested and found: unseen subjects first, then those of the fit."""
+    return [
+        _how(folder),
+        _found(folder, "unseen"),
+        _power(folder),
+        _graph(folder),
+        *keeping_told(folder),
+        _found(folder, "cohort"),
+    ]
+
+
+def _how(folder: RunFolder) -> str:
+    notes, removed = folder.certificate_notes, folder.removed
+    together = " (groups of subjects were kept together)" if folder.groups is not None else ""
+    design = (
+        f"Remaining {removed} was not measured in subjects the model had not seen, only in the "
+        "subjects it was fitted to."
+    )
+    where = "in subjects on whom a probe was not trained"
+    if notes["repeats"]:
+        design = (
+            f"Remaining {removed} was measured by cross-fitting: subjects were divided at random "
+            f"into {notes['parts']} parts{together}, the connectomes of each part were adjusted by "
+            "a model fitted to the other parts, and this was done with "
+            f"{things(notes['repeats'], 'random division')}."
+        )
+        where = "within each part, in subjects on whom a probe was not trained"
+    return (
+        f"{design} {removed[0].upper()}{removed[1:]} was predicted {where} ({_N_FOLDS} folds), by "
+        "ridge regression, support vector regression, extremely randomised trees (Geurts et al., "
+        "2006; Pedregosa et al., 2011) and distance correlation (Székely & Rizzo, 2013). They were "
+        "given all edges, which edges were zero, summary numbers of the network, graph measures, "
+        "strength and degree of every region, and the latents z. Each probe was tested against "
+        f"permuted {removed} ({notes['n_permutations']} permutations; support vectors and trees "
+        "by permutations within successive folds), with Holm's (1979) correction over probes at "
+        f"{percent(notes['level'])}. Intervals are 95 % bootstrap intervals over subjects. "
+        f"The baselines were {listed(_baselines(folder))}."
+    )
+
+
+def _baselines(folder: RunFolder) -> list[str]:
+    names = [method_name(name) for name in folder.settings.baselines]
+    return ["the connectomes as scanned", *names]
+
+
+def _found(folder: RunFolder, use: str) -> str:
+    """Say what the probes found in one kind of use, failures included."""
+    names = {"connectomes": "the adjusted connectomes", "z": "the latents z"}
+    told = []
+    for features, name in names.items():
+        one = find_certificate(folder.certificates, use, folder.method, features)
+        if one is not None:
+            told.append(
+                f"{_outcome(one.found)} {folder.removed} from {name} ({one.found.probes_named()})"
+            )
+    raw = find_certificate(folder.certificates, use, RAW, "connectomes")
+    if not told or raw is None:
+        return ""
+    others = [
+        f"{_outcome(one.found).lower()} it after {method_name(name)} ({one.found.probes_named()})"
+        for name in folder.settings.baselines
+        if (one := find_certificate(folder.certificates, use, name, "connectomes")) is not None
+    ]
+    where = {
+        "unseen": f"In the {raw.n_subjects} subjects, each adjusted by a model that had not seen "
+        "them",
+        "cohort": "In the subjects the model was fitted to",
+    }[use]
+    first = told[0][0].lower() + told[0][1:]
+    after = "".join(f"; {part[0].lower()}{part[1:]}" for part in told[1:])
+    before = f"{_outcome(raw.found).lower()} it from the connectomes as scanned"
+    beside = "".join(f"; {part}" for part in others)
+    return f"{where}, {first}{after}; {before} ({raw.found.probes_named()}){beside}."
+
+
+def _outcome(found: LeakageCertificate) -> str:
+    """Return the number of probes that read something; "read" is the past tense here."""
+    return (
+        "No probe read" if found.passed else f"{found.n_reading} of {len(found.table)} probes read"
+    )
+
+
+def _power(folder: RunFolder) -> str:
+    power = folder.power
+    if power is None:
+        return ""
+    if np.isnan(power.share):
+        return (
+            f"Ridge regression on all edges did not detect {folder.removed} in the connectomes as "
+            "scanned, so that these tests have no power."
+        )
+    if power.share == 0:
+        return ""
+    return (
+        f"The smallest leakage that ridge regression on all edges would have detected was "
+        f"{percent(power.share)} of the effect on the connectomes as scanned (R² "
+        f"{number(power.r2)})."
+    )
+
+
+def _graph(folder: RunFolder) -> str:
+    use = "unseen" if graph_before_and_after(folder, "unseen") is not None else "cohort"
+    table = graph_before_and_after(folder, use)
+    if table is None:
+        return ""
+    told = [
+        f"{name} {number(row.r_raw)} as scanned and {number(row.r)} adjusted ("
+        f"{p_equals(row.p_holm)})"
+        for name, row in table.iterrows()
+    ]
+    return f"Rank correlations of graph measures with motion were: {listed(told)}."
