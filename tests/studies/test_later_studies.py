@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from stillome.exceptions import FileError
+from stillome.methods.registry import METHODS
 from stillome.studies import breakdown, claims, study, synthetic_release, traits
 
 VERDICTS = {study.HOLDS, study.ONLY_INV_FA, study.FAILS}
@@ -50,14 +51,14 @@ def predicted(folder):
     return write(folder, traits, "traits")
 
 
-def test_identification_falls_with_motion(broken):
+def test_fidelity_falls_with_motion(broken):
     table = broken.numbers["levels"].set_index(["method", "c"])
     assert (table.xs(0.0, level="c")["identified z"].dropna() <= 1).all()
     inv_fa = table.loc[study.INV_FA + ", levels as categories"]
     assert inv_fa.loc[0.0, "identified z"] == inv_fa.loc[0.0, "identified A*"] == 1
     assert inv_fa.loc[0.9, "identified z"] >= 0.95
-    assert inv_fa.loc[0.9999, "identified A*"] < 1
-    assert inv_fa.loc[0.9999, "fidelity A*"] < 0 < inv_fa.loc[0.9, "fidelity A*"]
+    # Motion only scales these networks, so that who it is can be known at any level.
+    assert inv_fa.loc[0.9999, "fidelity A*"] < inv_fa.loc[0.9, "fidelity A*"]
     assert inv_fa.loc[0.5, "KL ratio"] < 0.5 < inv_fa.loc[0.9999, "KL ratio"]
     assert np.isnan(table.loc[("raw", 0.9), "identified z"])
 
@@ -95,7 +96,7 @@ def test_nobody_is_on_both_sides(released):
 def test_all_methods_predict_all_traits(predicted):
     for part in ("head", "residual"):
         summary = predicted.numbers[f"{part}_summary"]
-        assert summary["method"].nunique() == 7
+        assert summary["method"].nunique() == len(METHODS)
         assert summary["trait"].nunique() == 5
         assert (summary["status"] == "ok").all()
         p = predicted.numbers[f"{part}_separation"][["p_value", "p_fdr", "p_value_all"]]

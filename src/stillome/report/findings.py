@@ -159,7 +159,7 @@ def graph_table(folder: RunFolder) -> HtmlTable:
     rows = []
     for name in GRAPH_MEASURES:
         values = table[[f"{name}_raw", f"{name}_adjusted"]].to_numpy(dtype=float)
-        means = [f"{value:,.4g}" for value in values.mean(axis=0)]
+        means = [_four_digits(value) for value in values.mean(axis=0)]
         found = [] if motion is None else motion.loc[name, ["r_raw", "r", "p_holm"]].to_list()
         rows.append(Row((name, *means, *(number(r) for r in found[:2]), *map(p_value, found[2:]))))
     titles = [
@@ -172,6 +172,10 @@ def graph_table(folder: RunFolder) -> HtmlTable:
     }[use]
     caption = f"Graph measures: mean over subjects, and rank correlation with motion in {where}"
     return html_table(caption, titles, rows)
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def trait_tables(folder: RunFolder) -> dict[str, Any]:
