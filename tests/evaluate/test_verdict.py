@@ -60,7 +60,7 @@ def test_a_convincing_adjustment():
     assert {check.state for check in verdict.checks} == {"good"}
     assert verdict.headline == (
         "No probe reads motion in subjects the model has not seen: largest R² "
-        "−0.02 [−0.05, 0.01], as scanned 0.70 [0.67, 0.73]"
+        "−0.02 [−0.05, 0.01], as scanned 0.70 [0.67, 0.73]; in z −0.02"
     )
     assert verdict.advice.startswith("In the subjects the model was fitted to: largest R² −0.02")
     assert "inv-FA" in verdict.advice
@@ -93,7 +93,23 @@ def test_leakage_in_unseen_subjects_is_the_headline(r2, state, says):
     verdict = judge(replace(CONVINCING, unseen_adjusted=certificate(r2, 0.001)))
     assert verdict.state == state
     assert verdict.headline.startswith(f"{says}: largest R² {r2:.2f} [")
-    assert verdict.headline.endswith("as scanned 0.70 [0.67, 0.73]")
+    assert verdict.headline.endswith("as scanned 0.70 [0.67, 0.73]; in z −0.02")
+
+
+@pytest.mark.parametrize(
+    ("r2", "left"), [(0.3, "is reduced, not gone,"), (0.6, "can still be read")]
+)
+def test_leakage_in_z_alone_is_the_headline(r2, left):
+    verdict = judge(replace(CONVINCING, unseen_latents=certificate(r2, 0.001)))
+    said = f"Motion {left} in the latents z of subjects the model has not seen: "
+    assert verdict.headline.startswith(said)
+    assert verdict.headline.endswith(f"in z {r2:.2f}")
+
+
+def test_leakage_that_was_found_is_told_whatever_the_power():
+    found = replace(CONVINCING, unseen_adjusted=certificate(0.2, 0.001), power=Power(np.nan, 0.2))
+    assert judge(found).state == "caution"
+    assert judge(found).headline.startswith("Motion is reduced, not gone,")
 
 
 @pytest.mark.parametrize("which", ["unseen_latents", "unseen_adjusted"])
@@ -177,6 +193,7 @@ def test_few_subjects_are_never_green():
     verdict = judge(replace(CONVINCING, n_subjects=24, **NOT_MEASURED))
     assert verdict.state == "unknown"
     assert verdict.headline == "Cannot be told with 24 subjects"
+    assert answer(verdict, "adjusted connectomes in the subjects").state == "unknown"
     collapsed = LatentDiagnostics(np.full(8, 0.001), 0)
     few = replace(CONVINCING, n_subjects=24, **NOT_MEASURED | {"diagnostics": collapsed})
     assert judge(few).state == "unknown"

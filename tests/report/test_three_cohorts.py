@@ -70,6 +70,10 @@ def best(rows):
     return shown(rows.loc[rows["r2"].idxmax()])
 
 
+def best_r2(rows):
+    return rows.loc[rows["low"].notna(), "r2"].max()
+
+
 def test_the_verdict_is_that_of_the_evidence(finished):
     state, folder, table = finished
     verdict = judge_run(folder)
@@ -83,7 +87,8 @@ def test_the_verdict_is_that_of_the_evidence(finished):
         start = {"good": "No probe reads motion", "caution": "Motion is reduced, not gone,"}[state]
         assert verdict.headline == (
             f"{start} in subjects the model has not seen: largest R² {best(unseen)}, as scanned "
-            f"{best(found(table, 'unseen', method='raw'))}"
+            f"{best(found(table, 'unseen', method='raw'))}; in z "
+            f"{number(best_r2(found(table, 'unseen', 'z')))}"
         )
     fitted = f"In the subjects the model was fitted to: largest R² {best(found(table, 'cohort'))}"
     assert verdict.advice.startswith(fitted)
@@ -115,7 +120,8 @@ def test_the_methods_text_states_what_the_certificates_hold(finished):
         assert f"{read_by(found(table, use, 'z'))} motion from the latents z (" in said
         raw = found(table, use, method="raw")
         assert f"{read_by(raw)} it from the connectomes as scanned (" in said
-        worst, least = rows["r2"].idxmax(), rows["p_value"].idxmin()
+        regressions = rows[rows["low"].notna()]
+        worst, least = regressions["r2"].idxmax(), rows["p_value"].idxmin()
         both = said[: said.index(" motion from the latents z")]
         assert worst in both and least in both
     if state == "unknown":

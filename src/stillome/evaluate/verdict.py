@@ -27,7 +27,7 @@ STATE_WORDS: dict[State, str] = {
 }
 _WORST_FIRST: tuple[State, ...] = ("bad", "unknown", "caution", "good")
 _ADVICE: dict[State, str] = {
-    "good": "The connectomes adjusted by {method}, and its latents, can be used as they are.",
+    "good": "The connectomes adjusted by {method} can be used as they are.",
     "caution": "Read the points marked “with care” before using the connectomes adjusted by "
     "{method}.",
     "bad": "At least one check failed; the connectomes adjusted by {method} should not be analysed "
@@ -121,21 +121,26 @@ def _headline(state: State, evidence: Evidence) -> str:
     if found is None:
         start = "Not convincing; nothing" if state == "bad" else "Nothing"
         return f"{start} is known about subjects the model has not seen"
-    if found.passed:
+    latents = evidence.unseen_latents
+    left = "can still be read" if state == "bad" else "is reduced, not gone,"
+    if not found.passed:
+        text = f"{removed} {left} in subjects the model has not seen"
+    elif latents is not None and not latents.passed:
+        text = f"{removed} {left} in the latents z of subjects the model has not seen"
+    else:
         outcome = f"no probe reads {removed} in subjects the model has not seen"
         start = {"caution": "Usable with care; ", "bad": "Not convincing, although "}.get(state, "")
         text = start + outcome
-    else:
-        left = "can still be read" if state == "bad" else "is reduced, not gone,"
-        text = f"{removed} {left} in subjects the model has not seen"
-    return f"{text[0].upper()}{text[1:]}: {_before_and_after(evidence.unseen_raw, found)}"
+    numbers = _before_and_after(evidence.unseen_raw, found)
+    in_z = "" if latents is None else f"; in z {number(latents.worst_r2)}"
+    return f"{text[0].upper()}{text[1:]}: {numbers}{in_z}"
 
 
 def _before_and_after(raw: LeakageCertificate | None, found: LeakageCertificate) -> str:
-    after = f"largest R² {r2_with_interval(found.table.loc[found.best_prediction])}"
+    after = f"largest R² {r2_with_interval(found.table.loc[found.worst])}"
     if raw is None:
         return after
-    return f"{after}, as scanned {r2_with_interval(raw.table.loc[raw.best_prediction])}"
+    return f"{after}, as scanned {r2_with_interval(raw.table.loc[raw.worst])}"
 
 
 def _fitted_to(evidence: Evidence) -> str:

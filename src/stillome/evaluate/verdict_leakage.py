@@ -45,7 +45,7 @@ def unseen(evidence: Evidence, found: LeakageCertificate | None, name: str) -> C
         return None
     question = f"{evidence.gone} from {name} of subjects the model has not seen?"
     state, text = _left(found, evidence.unseen_raw, evidence)
-    if state == "good":
+    if state in ("good", "unknown"):
         return Check(question, state, text)
     large = not _is_small(found, evidence.unseen_raw) and (
         evidence.unseen_raw is None
@@ -68,6 +68,7 @@ def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: st
     state, text = _left(found, evidence.raw, evidence)
     advice = {
         "good": "",
+        "unknown": "",
         "caution": f" What is left is small; keep {evidence.removed} as a covariate.",
         "bad": " Check the motion measure and the flagged subjects, or try another method.",
     }
@@ -80,7 +81,11 @@ def _left(
     before = "" if raw is None else f"; as scanned {number(raw.worst_r2)}"
     told = f"({found.probes_named()}{before})."
     if found.passed:
-        return "good", f"Yes: no probe of {len(found.table)} reads {evidence.removed} {told}"
+        outcome = f"no probe of {len(found.table)} reads {evidence.removed}"
+        if evidence.n_subjects < FEW_SUBJECTS:
+            few = f"with {evidence.n_subjects} subjects that says little"
+            return "unknown", f"{outcome[0].upper()}{outcome[1:]}, but {few} {told}"
+        return "good", f"Yes: {outcome} {told}"
     small = _is_small(found, raw)
     reads = "reads" if found.n_reading == 1 else "read"
     text = (
@@ -101,6 +106,8 @@ def power_check(evidence: Evidence) -> Check | None:
         return None
     share, r2 = evidence.power
     question = f"Would {evidence.removed} have been noticed in these subjects?"
+    if not evidence.unseen_adjusted.passed:
+        return Check(question, "good", "Yes: it was.")
     if np.isnan(share):
         answer = (
             f"No: ridge regression on all edges cannot read {evidence.removed} even from the "
@@ -108,8 +115,6 @@ def power_check(evidence: Evidence) -> Check | None:
             "so that finding nothing after adjusting says nothing."
         )
         return Check(question, "unknown", answer)
-    if not evidence.unseen_adjusted.passed:
-        return Check(question, "good", "Yes: it was.")
     told = (
         f"the smallest leakage that would have been detected is {percent(share)} of the effect on "
         f"the connectomes as scanned, R² {number(r2)}"

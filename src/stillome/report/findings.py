@@ -7,6 +7,7 @@ import numpy as np
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.leakage.certificate_record import r2_with_interval
 from stillome.evaluate.prediction.trait_sizes import size_remark
+from stillome.evaluate.verdict_leakage import FEW_SUBJECTS
 from stillome.evaluate.words import listed, number, p_value, percent, things
 from stillome.methods.method_words import method_name
 from stillome.plot.labels import signed
@@ -74,7 +75,7 @@ def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> Ht
                     worst,
                     p_value(float(one.found.table.loc[least, "p_holm"])),
                     least,
-                    passed_badge(one.found.passed, folder.removed),
+                    passed_badge(_judged(one), folder.removed),
                 ),
                 ours=one.method == folder.method,
             )
@@ -105,6 +106,12 @@ def _keeping(folder: RunFolder) -> HtmlTable | None:
         f"what goes with {names}"
     )
     return html_table(caption, ["Fit", "Largest R²", "By", "Smallest p (Holm)"], rows, text=["By"])
+
+
+def _judged(one: RunCertificate) -> bool | None:
+    """Whether a certificate passes; None where there are too few subjects to tell."""
+    few = one.n_subjects < FEW_SUBJECTS
+    return None if few and one.found.passed else one.found.passed
 
 
 def _probes(one: RunCertificate) -> HtmlTable:

@@ -45,22 +45,18 @@ class LeakageCertificate:
 
     @property
     def worst(self) -> str:
-        """The probe with the largest R²."""
-        return str(self.table["r2"].fillna(-np.inf).idxmax())
+        """The regression with the largest R².
+
+        Distance correlation predicts nothing; its square is no R², and has no interval.
+        """
+        regressions = self.table[self.table["low"].notna()]
+        judged = self.table if regressions.empty else regressions
+        return str(judged["r2"].fillna(-np.inf).idxmax())
 
     @property
     def worst_r2(self) -> float:
-        """Largest R² of any probe."""
+        """Largest R² of any regression."""
         return float(self.table.loc[self.worst, "r2"])
-
-    @property
-    def best_prediction(self) -> str:
-        """The regression with the largest R².
-
-        Its R² has an interval. That of distance correlation, which predicts nothing, has none.
-        """
-        regressions = self.table[self.table["low"].notna()]
-        return self.worst if regressions.empty else str(regressions["r2"].idxmax())
 
     @property
     def most_significant(self) -> str:

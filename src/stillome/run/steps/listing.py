@@ -108,7 +108,7 @@ def flag_rules(table: pd.DataFrame, confounds: Sequence[str]) -> dict[str, str]:
         "moved much": " or ".join(moved),
         "motion inferred": "motion was not measured and was inferred from the connectome",
         "unusual connectome": "the correlation with the mean connectome is far below the median",
-        "few fibres": f"a total below {fewest:,.4g}",
+        "few fibres": f"a total below {fewest:,.{0 if fewest >= 100 else 3}f}",
         "changed much": f"a change of the total below {low:+.1f} % or above {high:+.1f} %",
     }
     # Without a spread, no distance from the median is large.
