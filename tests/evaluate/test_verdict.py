@@ -24,7 +24,8 @@ def certificate(r2, p_holm):
 
 
 def graph(r=0.02, p_holm=0.7):
-    return pd.DataFrame({"r_raw": -0.6, "r": r, "p_holm": p_holm}, index=["density", "strength"])
+    columns = {"r_raw": -0.6, "rms_raw": 0.6, "r": r, "rms": abs(r), "p_holm": p_holm}
+    return pd.DataFrame(columns, index=["density", "strength"])
 
 
 def kept(**values):
@@ -153,7 +154,14 @@ def test_where_leakage_was_found_power_is_no_question():
 def test_graph_measures_that_go_with_motion_are_named(r, state):
     verdict = judge(replace(CONVINCING, graph=graph(r, 0.01)))
     assert verdict.state == state
-    assert "density (p = 0.01)" in answer(verdict, "graph measures").answer
+    said = answer(verdict, "graph measures").answer
+    assert f"density (root mean square within parts {abs(r):.2f}, p = 0.01)" in said
+
+
+def test_graph_measures_with_opposite_signs_in_parts_are_not_free_of_motion():
+    table = graph(0.0, 0.01).assign(rms=0.5)
+    assert judge(replace(CONVINCING, graph=table)).state == "bad"
+    assert judge(replace(CONVINCING, graph=graph().assign(p_holm=np.nan))).state == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,9 @@ def certify(
 ) -> None:
     """Let probes try to predict motion from held-out subjects' features, and say what they found.
 
-    Ridge, kernel regression, trees, distance correlation and, for connectomes, the pattern of
-    zeros, each with a permutation test. A leak is a result and no error: the exit code is 0 either
-    way, unless --strict is given.
+    Ridge, kernel regression, trees and distance correlation; for connectomes also zeros, summary
+    numbers, graph measures and regions. Each has a permutation test. A leak is a result and no
+    error: the exit code is 0 either way, unless --strict is given.
 
     Example: stillome certify latents.tsv --motion motion.tsv --against counts
     """

@@ -15,7 +15,7 @@ from stillome.evaluate.leakage.certificate import holm
 from stillome.evaluate.leakage.probes import Shuffler
 from stillome.evaluate.prediction.folds import group_labels
 
-GRAPH_COLUMNS = ("r", "p_value", "p_holm")
+GRAPH_COLUMNS = ("r", "rms", "p_value", "p_holm")
 
 
 def graph_motion(
@@ -49,7 +49,8 @@ def graph_motion(
     -------
     pandas.DataFrame
         Index ``measure``; ``r``, Spearman's correlation, the mean over labels and repeats;
-        ``p_value`` and ``p_holm`` (over measures) of the mean of r². The square is tested because
+        ``rms``, the root of the mean of r²; ``p_value`` and ``p_holm`` (over measures) of that
+        mean. The square is tested because
         the errors of cross-fitted models have opposite signs in different parts, so that the mean
         of r is near 0 even where motion can be read in each part. NaN where a measure does not
         vary.
@@ -85,8 +86,9 @@ def graph_motion(
         statistic = np.mean(np.square(r), axis=0)
         p_value = float((statistic >= statistic[0]).mean())  # the observed order is among them
         known = bool(np.isfinite(statistic[0]))
-        rows[name] = (float(np.mean(r, axis=0)[0]), p_value if known else float("nan"))
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["r", "p_value"])
+        size = float(np.sqrt(statistic[0]))
+        rows[name] = (float(np.mean(r, axis=0)[0]), size, p_value if known else float("nan"))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["r", "rms", "p_value"])
     table.index.name = "measure"
     known = table["p_value"].notna()
     table["p_holm"] = np.nan

@@ -35,7 +35,8 @@ class Evidence:
         The smallest leakage that would have been detected in unseen subjects.
     graph : pandas.DataFrame or None
         Index: graph measures; ``r_raw`` and ``r``, their rank correlation with motion before and
-        after, and ``p_holm`` of the latter, in unseen subjects.
+        after, mean over parts; ``rms_raw`` and ``rms``, the root of its mean square; ``p_holm`` of
+        the latter; in unseen subjects.
     diagnostics : LatentDiagnostics or None
     others : sequence of str
         What was removed besides motion (site, scanner).

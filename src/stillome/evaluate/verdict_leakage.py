@@ -134,6 +134,8 @@ def graph_check(evidence: Evidence) -> Check | None:
         return None
     question = "Are graph measures of subjects the model has not seen free of motion?"
     level = 0.05 if evidence.unseen_adjusted is None else evidence.unseen_adjusted.level
+    if table["p_holm"].isna().all():
+        return Check(question, "unknown", "Not known: none of them differs between subjects.")
     left = table[table["p_holm"] <= level]
     told = listed(
         [f"{name} {number(row.r_raw)} → {number(row.r)}" for name, row in table.iterrows()]
@@ -141,8 +143,12 @@ def graph_check(evidence: Evidence) -> Check | None:
     shown = f"rank correlation with motion, as scanned → adjusted: {told}"
     if left.empty:
         return Check(question, "good", f"Yes: {shown}.")
-    small = (left["r"] ** 2 <= np.maximum(_SMALL_R2, _SMALL_PART * left["r_raw"] ** 2)).all()
-    names = [f"{name} ({p_equals(row.p_holm)})" for name, row in left.iterrows()]
+    # Within parts: over parts, errors of cross-fitted models have opposite signs.
+    small = (left["rms"] ** 2 <= np.maximum(_SMALL_R2, _SMALL_PART * left["rms_raw"] ** 2)).all()
+    names = [
+        f"{name} (root mean square within parts {number(row.rms)}, {p_equals(row.p_holm)})"
+        for name, row in left.iterrows()
+    ]
     answer = f"{'Almost' if small else 'No'}: motion is left in {listed(names)}; {shown}."
     return Check(question, "caution" if small else "bad", answer)
 

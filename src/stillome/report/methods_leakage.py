@@ -40,6 +40,19 @@ def _how(folder: RunFolder) -> str:
             f"{things(notes['repeats'], 'random division')}."
         )
         where = "within each part, in subjects on whom a probe was not trained"
+    keep = folder.settings.keep
+    beyond = (
+        f" What {listed(list(keep))} explained of {removed} and of the features was regressed out "
+        "before."
+        if keep
+        else ""
+    )
+    n_inferred = folder.cohort.n_subjects - len(folder.known)
+    inferred = (
+        f" {things(n_inferred, 'subject')} without measured confounds were not probed."
+        if n_inferred
+        else ""
+    )
     return (
         f"{design} {removed[0].upper()}{removed[1:]} was predicted {where} ({_N_FOLDS} folds), by "
         "ridge regression, support vector regression, extremely randomised trees (Geurts et al., "
@@ -49,7 +62,7 @@ def _how(folder: RunFolder) -> str:
         f"permuted {removed} ({notes['n_permutations']} permutations; support vectors and trees "
         "by permutations within successive folds), with Holm's (1979) correction over probes at "
         f"{percent(notes['level'])}. Intervals are 95 % bootstrap intervals over subjects. "
-        f"The baselines were {listed(_baselines(folder))}."
+        f"The baselines were {listed(_baselines(folder))}.{beyond}{inferred}"
     )
 
 

@@ -81,8 +81,8 @@ def graph_before_and_after(folder: RunFolder, use: str) -> pd.DataFrame | None:
     Returns
     -------
     pandas.DataFrame or None
-        Index ``measure``; ``r_raw`` and ``p_raw`` of the connectomes as scanned, ``r`` and
-        ``p_holm`` of the adjusted ones. None where that was not measured.
+        Index ``measure``; ``r_raw`` and ``rms_raw`` of the connectomes as scanned, ``r``, ``rms``
+        and ``p_holm`` of the adjusted ones. None where that was not measured.
     """
     table = folder.graph_motion
     of_use = table[table["use"] == use].set_index("measure")
@@ -90,7 +90,13 @@ def graph_before_and_after(folder: RunFolder, use: str) -> pd.DataFrame | None:
     if ours.empty:
         return None
     return pd.DataFrame(
-        {"r_raw": raw["r"], "p_raw": raw["p_holm"], "r": ours["r"], "p_holm": ours["p_holm"]},
+        {
+            "r_raw": raw["r"],
+            "rms_raw": raw["rms"],
+            "r": ours["r"],
+            "rms": ours["rms"],
+            "p_holm": ours["p_holm"],
+        },
         index=ours.index,
     )
 
