@@ -13,7 +13,7 @@ _SMALL_R2, _SMALL_PART, _LARGE_PART = 0.05, 0.1, 0.5
 # The smallest leakage that would have been detected, as share of the motion effect and as R². Up to
 # the first pair it is small enough to trust a certificate that passes. Above the second, passing
 # says nothing. In simulated cohorts (benchmarks/cross_fitting.py) the share is 0.7 with 60
-# subjects, 0.5 with 100, 0.4 with 200 and 0.3 with 400; R² is 0.07 with 60, and falls to 0.01.
+# subjects, 0.6 with 100, 0.4 with 200 and 0.3 with 400; R² is 0.07 with 60, and falls to 0.01.
 _POWER_GOOD, _POWER_ANY = Power(0.5, 0.10), Power(0.8, 0.25)
 FEW_SUBJECTS = 60
 

@@ -38,8 +38,8 @@ from stillome.methods.stages.replay.support import Support, is_counted, lattice_
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
 
 _LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
-# The first round has zeros for zeros. Further ones lower leakage through small counts and cost
-# fidelity, which fell with each of up to six rounds.
+# The first round has zeros for zeros. Further ones lower leakage through small counts, and can
+# cost fidelity.
 _ROUNDS = 3
 _LEAST_DEVIATION = 0.1  # of probits; below it, and without a floor, one round is enough
 

@@ -30,8 +30,8 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _PROBIT_RANGE = (1e-12, 1 - 1e-9)
 _LARGEST_PROBIT = 8.0
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
-# Whether a pattern is found can depend on the step before, so that slopes need not converge. With
-# twice as many rounds, 99 in 100 changed by less than 0.6 standard errors.
+# Whether a pattern is found can depend on the step before, so that slopes need not converge;
+# most are near to it after this many rounds.
 _ROUNDS, _ROUNDS_MORE = 4, 2
 _START_VARIANCE = 0.25  # of the deviations; estimated with them
 
