@@ -156,7 +156,7 @@ def ridge_scores(adjusted: NDArray[Any], confounds: Floats, seed: int) -> dict[s
     no_test = np.empty((0, len(adjusted)), dtype=np.intp)
     views = {"edges": data.features, **data.views}
     return {
-        name: probe_ridge(view, data.confounds, data.blocks, no_test).r2
+        name: float(probe_ridge(view, data.confounds, data.blocks, no_test).scores[0].max())
         for name, view in views.items()
     }
 
@@ -167,4 +167,4 @@ def ridge_r2(log_counts: Floats, confounds: Floats, seed: int) -> float:
         log_counts, confounds, "features", None, None, 5, np.random.default_rng(seed)
     )
     no_test = np.empty((0, len(log_counts)), dtype=np.intp)
-    return probe_ridge(data.features, data.confounds, data.blocks, no_test).r2
+    return float(probe_ridge(data.features, data.confounds, data.blocks, no_test).scores[0].max())

@@ -150,7 +150,9 @@ def test_matrices_and_edges_are_the_same_connectomes():
     matrices = simulated.cohort.connectomes[:, :10, :10]
     rows, columns = np.triu_indices(10, k=1)
     first = probe_scores(matrices, simulated.confounds, kind="counts")
-    assert first == probe_scores(matrices[:, rows, columns], simulated.confounds, kind="counts")
+    second = probe_scores(matrices[:, rows, columns], simulated.confounds, kind="counts")
+    # Sums over arrays that lie differently in memory may differ in the last digit.
+    assert first == pytest.approx(second, rel=1e-9)
 
 
 def test_the_same_seed_gives_the_same_certificate():
