@@ -24,10 +24,8 @@ from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import MotionEffect
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    pool_effects,
-)
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.pooling import pool_effects
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.numeric_limits import LARGEST_EXPLAINED, LOG_RATE_RANGE

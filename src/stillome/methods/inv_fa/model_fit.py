@@ -5,7 +5,7 @@ rounds: with drawn counts in place of zeros after the first (`imputation`).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,11 @@ from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread, weight_unit
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
+from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import (
     MotionEffect,
-    fit_motion_effect,
+    fit_effect_and_chance,
     log_means,
     refit_baseline,
 )
@@ -77,6 +78,14 @@ def fit_model(
     model = fit.with_unknown_motion(model)
     n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
     return replace(model, n_iterations=n_iterations)
+
+
+class _Known(NamedTuple):
+    """What a round of fitting takes from the round before."""
+
+    presence: Presence | None = None
+    effect_chance: ChanceVariances | None = None
+    presence_chance: ChanceVariances | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +145,7 @@ class _ModelFit:
 
     def model_of_weights(self) -> InvariantModel:
         """Fit to weights, which follow no known distribution."""
-        model = self._core(self.counts)
+        model, _ = self._core(self.counts)
         functions = self.motion.values
         z = model.encode_known(self.counts, functions)
         z = model.encoder.decoder_input(z, functions, functions)
@@ -152,12 +161,12 @@ class _ModelFit:
     def model_of_counts(self) -> InvariantModel:
         """Fit to counts, in rounds where zeros are more than counts of 0."""
         counts: NDArray[np.float32] = self.counts
-        presence: Presence | None = None
+        known = _Known()
         for number in range(_ROUNDS):
-            model = self._core(counts)
-            model, law = self._with_presence(model, presence)
-            presence = model.presence
-            if number == _ROUNDS - 1 or not self._worth_another_round(presence):
+            model, effect_chance = self._core(counts, known.effect_chance)
+            model, law, presence_chance = self._with_presence(model, known)
+            known = _Known(model.presence, effect_chance, presence_chance)
+            if number == _ROUNDS - 1 or not self._worth_another_round(model.presence):
                 break
             level, lot = (
                 positions_in_step(self.counts, [number, stream], self.ranks) for stream in (0, 1)
@@ -177,10 +186,14 @@ class _ModelFit:
         slopes = fit_association(latent, inferred) / size[:, None]
         return replace(model, unknown_slopes=slopes)
 
-    def _core(self, counts: NDArray[np.float32]) -> InvariantModel:
+    def _core(
+        self, counts: NDArray[np.float32], by_chance: ChanceVariances | None = None
+    ) -> tuple[InvariantModel, ChanceVariances]:
         """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
         functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
-        effect = _fit_effect(counts, self.motion, self.design, tuning, iterations)
+        effect, by_chance = _fit_effect(
+            counts, self.motion, self.design, tuning, iterations, by_chance
+        )
         values = encoder_input(self.counts, effect, functions, whole=self.whole)
         encoder = fit_encoder(
             values, self.motion, self.design, self.n_components, tuning, iterations
@@ -190,7 +203,7 @@ class _ModelFit:
         shares = self.basis.confound_shares
         decoder = fit_decoder(counts, effect, functions, z, shares, tuning, iterations)
         n_functions, n_edges = self.basis.n_functions, counts.shape[1]
-        return InvariantModel(
+        model = InvariantModel(
             unit=np.array(self.unit),
             whole=np.array(self.whole),
             support=self.support,
@@ -208,18 +221,19 @@ class _ModelFit:
             effect_spread=np.zeros(()),
             n_iterations=np.zeros(len(STAGES), np.intp),
         )
+        return model, by_chance
 
     def _with_presence(
-        self, model: InvariantModel, start: Presence | None
-    ) -> tuple[InvariantModel, CountLaw]:
-        """Return the model with the probability of empty edges, and the law of the counts."""
+        self, model: InvariantModel, known: "_Known"
+    ) -> tuple[InvariantModel, CountLaw, ChanceVariances | None]:
+        """Return the model with the probability of empty edges, the law of the counts, chance."""
         functions = self.basis(self.confounds)
         latent = model.encode_known(self.counts, functions)
         floors = self.support.floors(self.counts)
         rates = model.law(latent, self.confounds, self.confounds)
         law = model.count_law(rates, self.confounds, floors)
         usual = model.usual_below(self.confounds, floors)
-        presence = fit_presence(
+        presence, by_chance = fit_presence(
             self.counts == 0,
             law.below,
             usual,
@@ -227,10 +241,11 @@ class _ModelFit:
             self.design,
             self.tuning.stages,
             self.iterations,
-            start,
+            known.presence,
+            known.presence_chance,
         )
         empty = presence.probabilities(law.below, usual, functions)
-        return replace(model, presence=presence), replace(law, empty=empty)
+        return replace(model, presence=presence), replace(law, empty=empty), by_chance
 
     def _worth_another_round(self, presence: Presence) -> bool:
         has_floor = self.support.is_relative or bool(self.support.floor > 1)
@@ -262,11 +277,14 @@ def _fit_effect(
     design: EdgeDesign,
     tuning: Tuning,
     iterations: Iterations,
-) -> MotionEffect:
+    by_chance: ChanceVariances | None,
+) -> tuple[MotionEffect, ChanceVariances]:
     """Fit the effect of motion at equal covariates, for functions of motion as they are."""
-    effect = fit_motion_effect(counts, motion.estimating, design, tuning.stages, iterations)
+    effect, by_chance = fit_effect_and_chance(
+        counts, motion.estimating, design, tuning.stages, iterations, by_chance
+    )
     if motion.estimating is motion.values:
-        return effect
+        return effect, by_chance
     effect = replace(
         effect,
         slopes=effect.slopes / motion.spread[:, None],
@@ -274,4 +292,4 @@ def _fit_effect(
         errors=effect.errors / motion.spread[:, None, None],
         dispersion_slopes=effect.dispersion_slopes / motion.spread,
     )
-    return refit_baseline(counts, motion.values, effect, iterations)
+    return refit_baseline(counts, motion.values, effect, iterations), by_chance

@@ -6,10 +6,8 @@ from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    pool_effects,
-)
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.pooling import pool_effects
 
 V, N = 24, 300
 E = V * (V - 1) // 2

@@ -8,10 +8,8 @@ from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices, edges_to_matrices, matrices_to_edges
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    pool_effects,
-)
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.pooling import pool_effects
 from stillome.methods.stages.motion_effect.region_map import map_features
 
 V = 48

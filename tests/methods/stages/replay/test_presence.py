@@ -49,7 +49,10 @@ class Planted:
 
     def fit(self, start: Presence | None = None) -> Presence:
         motion = MotionFunctions.given(self.functions, None)
-        return fit_presence(self.empty, self.below, self.usual, motion, self.design, start=start)
+        found, _ = fit_presence(
+            self.empty, self.below, self.usual, motion, self.design, start=start
+        )
+        return found
 
     def error(self, found: np.ndarray, true: np.ndarray | float) -> float:
         return float(np.sqrt(((found - true)[..., self.informative] ** 2).mean()))

@@ -14,17 +14,15 @@ import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
+from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
+from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion,
     fit_dispersion_slopes,
     scaled_dispersion,
 )
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    PooledEffect,
-    pool_each,
-)
+from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP, LOG_RATE_RANGE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -103,23 +101,50 @@ def fit_motion_effect(
     tuning : StageTuning
     iterations : Iterations, optional
     """
+    return fit_effect_and_chance(counts, functions, design, tuning, iterations)[0]
+
+
+def fit_effect_and_chance(
+    counts: AnyFloats,
+    functions: AnyFloats,
+    design: EdgeDesign,
+    tuning: StageTuning = STAGE_TUNING,
+    iterations: Iterations | None = None,
+    by_chance: ChanceVariances | None = None,
+) -> tuple[MotionEffect, ChanceVariances]:
+    """Fit as `fit_motion_effect` does; return also the variances that chance gives effects.
+
+    These take as long to find as the fit itself. They may be given where they are known from
+    nearly the same data.
+    """
     iterations = iterations or Iterations(tuning)
     state = _fit_each_edge(counts, functions, iterations)
-    individual = _individual_differences(counts, functions, state, tuning)
+    scores, _ = _scores(counts, functions, state, design)
+    individual = scores.factors(tuning)
+    if by_chance is None:
+        by_chance = scores.by_chance(design, tuning, iterations)
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] | None = None
     for number in iterations.of("pooling"):
-        kept = number > _PATTERNS_FREE_FOR
-        pooled = _pool(
-            counts, functions, state, design, individual, tuning, iterations, pooled, kept
+        scores, steps = _scores(counts, functions, state, design)
+        scaled = scores.per_log_rate(individual)
+        pooled = pool_each(
+            np.clip(state.slopes + steps, -LARGEST_SLOPE, LARGEST_SLOPE),
+            scores.own_variances(scaled),
+            design,
+            scaled,
+            len(counts),
+            tuning,
+            iterations,
+            before=pooled,
+            keep_pattern=number > _PATTERNS_FREE_FOR,
+            by_chance=by_chance,
         )
         step = np.stack([effect.effects for effect in pooled]) - state.slopes
         state = replace(
             state,
             slopes=state.slopes + relax(step),
             uncertainties=np.stack([effect.uncertainties for effect in pooled]),
-            errors=np.stack([effect.errors for effect in pooled]),
-            chance=np.array([effect.chance for effect in pooled]),
         )
         state = refit_baseline(counts, functions, state, iterations)
         variances = (state.uncertainties**2).mean(axis=1, keepdims=True)
@@ -128,7 +153,15 @@ def fit_motion_effect(
     rates = state.rates(functions)
     dispersion = fit_dispersion(counts, rates)
     slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
-    return replace(state, dispersion=dispersion, dispersion_slopes=slopes)
+    found = pooled or []
+    effect = replace(
+        state,
+        dispersion=dispersion,
+        dispersion_slopes=slopes,
+        errors=np.stack([each.shared_errors.directions() for each in found]),
+        chance=np.array([each.chance for each in found]),
+    )
+    return effect, by_chance
 
 
 def drawn_slopes(
@@ -221,45 +254,18 @@ def _derivatives(
     return residual, gradient, information
 
 
-def _individual_differences(
-    counts: AnyFloats, functions: AnyFloats, state: MotionEffect, tuning: StageTuning
-) -> IndividualDifferences:
-    """Find the factors of the score residuals, apart from motion."""
-    residual, _, _ = _derivatives(counts, functions, state)
-    directions = np.linalg.qr(functions)[0]
-    residual -= directions @ (directions.T @ residual)
-    return IndividualDifferences.find(residual, 1 + functions.shape[1], tuning)
-
-
-def _pool(
-    counts: AnyFloats,
-    functions: AnyFloats,
-    state: MotionEffect,
-    design: EdgeDesign,
-    individual: IndividualDifferences,
-    tuning: StageTuning,
-    iterations: Iterations,
-    before: list[PooledEffect] | None,
-    keep_pattern: bool,
-) -> list[PooledEffect]:
-    """Take one likelihood step from here for every edge, and pool the estimates it leads to."""
-    _, gradient, information = _derivatives(counts, functions, state)
+def _scores(
+    counts: AnyFloats, functions: AnyFloats, state: MotionEffect, design: EdgeDesign
+) -> tuple[EdgeScores, Floats]:
+    """Return the scores of every edge from here, and the likelihood steps (P, E) of slopes."""
+    residual, gradient, information = _derivatives(counts, functions, state)
     prior = [_BASELINE_PRECISION] + [_SLOPE_PRECISION] * functions.shape[1]
     weak = np.linalg.inv(information + np.diag(prior))
-    steps = np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T
-    # From score residuals to the log scale: divide by the information per subject.
-    per_subject = (information[:, 0, 0] + 1e-9) / len(counts)
-    variances, n = np.diagonal(weak, axis1=1, axis2=2).T, len(counts)
-    individual = individual.per_log_rate(per_subject, variances[0], n)
-    own = [individual.own_variances(variance, n) for variance in variances[1:]]
-    return pool_each(
-        np.clip(state.slopes + steps, -LARGEST_SLOPE, LARGEST_SLOPE),
-        np.maximum(own, design.least_variances),
-        design,
-        individual,
-        n,
-        tuning,
-        iterations,
-        before=before,
-        keep_pattern=keep_pattern,
+    scores = EdgeScores(
+        residual=residual,
+        functions=functions,
+        variances=np.diagonal(weak, axis1=1, axis2=2).T,
+        information=(information[:, 0, 0] + 1e-9) / len(counts),
+        least_variances=design.least_variances,
     )
+    return scores, np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T

@@ -16,16 +16,17 @@ are estimated by restricted maximum likelihood (`variance_components`).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import linalg
 
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.chance_share import ChanceVariances, RealShare
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
-from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -35,60 +36,24 @@ _PATTERN_ROUNDS = 3
 _N_ERRORS = 16  # directions of uncertainty that edges share
 
 
-class IndividualDifferences(NamedTuple):
-    """Factors of individual differences, apart from motion.
+class SharedErrors(NamedTuple):
+    """What the effects of all edges are off by together: design (E, Q), covariance (Q, Q)."""
 
-    Attributes
-    ----------
-    loadings : array of shape (E, K)
-        Per factor of unit variance.
-    reliability : array of shape (E, K) or (1, K)
-        Share of each loading's variance that is no sampling noise, between 0 and 1.
-    least_own : float
-        See `StageTuning`.
-    """
+    design: Floats
+    covariance: Floats
 
-    loadings: Floats
-    reliability: Floats
-    least_own: float = STAGE_TUNING.least_own
+    def variances(self) -> Floats:
+        """Return the variance of every edge, (E,)."""
+        return np.asarray(((self.design @ self.covariance) * self.design).sum(axis=1))
 
-    @classmethod
-    def find(
-        cls, residual: NDArray[Any], n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
-    ) -> Self:
-        """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
-        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
-        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
-        spectrum = leading_factors(standard, None, n_lost)
-        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
-        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
-        reliability = spectrum.reliability()[None, : spectrum.n_signal]
-        return cls(loadings * spread[:, None], reliability, tuning.least_own)
-
-    def per_log_rate(self, information: Floats, variances: Floats, n_subjects: int) -> Self:
-        """Bring factors of score residuals to the log scale, where all edges vary alike.
-
-        On that scale, loadings of an edge with few fibres are mostly noise; their reliability is
-        low.
-
-        Parameters
-        ----------
-        information : array of shape (E,)
-            Per subject.
-        variances : array of shape (E,)
-            Of a slope on a function of unit variance, which a loading is.
-        n_subjects : int
-        """
-        scaled = self._replace(loadings=self.loadings / information[:, None])
-        own = scaled.own_variances(variances, n_subjects)
-        excess = np.average(scaled.loadings**2 - own[:, None], axis=0, weights=1 / own)
-        typical = np.maximum(excess, _TINY)
-        return scaled._replace(reliability=typical / (typical + own[:, None]))
-
-    def own_variances(self, variances: Floats, n_subjects: int) -> Floats:
-        """Return sampling variances of slopes (E,) without what individual differences explain."""
-        explained = (self.loadings**2).sum(axis=1) / n_subjects
-        return np.maximum(variances - explained, self.least_own * variances)
+    def directions(self) -> Floats:
+        """Return independent directions (16, E), each to be times a standard normal number."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        scaled = self.design @ (vectors * np.sqrt(np.maximum(values, 0)))
+        _, turns = np.linalg.eigh(scaled.T @ scaled)
+        directions = (scaled @ turns[:, ::-1][:, :_N_ERRORS]).T
+        missing = _N_ERRORS - len(directions)
+        return np.pad(directions, ((0, max(missing, 0)), (0, 0)))
 
 
 @dataclass(frozen=True)
@@ -100,9 +65,8 @@ class PooledEffect:
     effects : array of shape (E,)
     uncertainties : array of shape (E,)
         Posterior standard deviations of the effects.
-    errors : array of shape (R, E)
-        The part of this uncertainty that edges share: independent directions, each times a
-        standard normal number.
+    shared_errors : SharedErrors
+        The part of this uncertainty that edges share.
     region_sd, own_sd : float
         Standard deviations of the regions' effects and of the edges' own deviations.
     chance : float
@@ -116,7 +80,7 @@ class PooledEffect:
 
     effects: Floats
     uncertainties: Floats
-    errors: Floats
+    shared_errors: SharedErrors
     region_sd: float
     own_sd: float
     chance: float
@@ -136,6 +100,7 @@ def pool_effects(
     may_vanish: bool = False,
     before: PooledEffect | None = None,
     keep_pattern: bool = False,
+    by_chance: ChanceVariances | None = None,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -157,13 +122,14 @@ def pool_effects(
         Of nearly the same estimates: variances are found faster from there.
     keep_pattern : bool, default=False
         Whether the low-rank pattern is that of `before`.
+    by_chance : ChanceVariances, optional
+        The part of the variances that is no effect.
     """
     iterations = iterations or Iterations(tuning)
-    smallest = _TINY if may_vanish else None
 
     def fitted(rest: Floats, start: MixedModel | None = None) -> MixedModel:
-        arguments = variances, design, individual, n_subjects, iterations, smallest
-        return _fit(rest, *arguments, start)
+        arguments = variances, design, individual, n_subjects, iterations
+        return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start)
 
     start = None if before is None else before.model
     if before is not None and keep_pattern:
@@ -177,7 +143,7 @@ def pool_effects(
             if not pattern.any():
                 break
             model = fitted(estimates - pattern, model)
-    pooled = _pooled(model, variances, design, individual, n_subjects)
+    pooled = _pooled(model, variances, design, individual, n_subjects, by_chance)
     return replace(pooled, effects=pooled.effects + pattern, pattern=pattern)
 
 
@@ -193,6 +159,7 @@ def pool_each(
     before: list[PooledEffect] | None = None,
     may_vanish: bool = False,
     keep_pattern: bool = False,
+    by_chance: ChanceVariances | None = None,
 ) -> list[PooledEffect]:
     """Pool the effects of each function of motion, (P, E), by itself; see `pool_effects`."""
     last: list[PooledEffect | None] = [*before] if before else [None] * len(estimates)
@@ -208,21 +175,29 @@ def pool_each(
             may_vanish=may_vanish,
             before=earlier,
             keep_pattern=keep_pattern,
+            by_chance=by_chance,
         )
         for slopes, own, earlier in zip(estimates, variances, last, strict=True)
     ]
 
 
-def _fit(
+def fit_pooling(
     estimates: Floats,
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
     n_subjects: int,
-    iterations: Iterations,
-    smallest: float | None,
+    iterations: Iterations | None = None,
+    *,
+    may_vanish: bool = False,
     start: MixedModel | None = None,
 ) -> MixedModel:
+    """Fit the mixed model of `pool_effects`, without a low-rank pattern.
+
+    Groups of coefficients: regions, the map, individual differences (those that are there) and,
+    where all variances may vanish, features.
+    """
+    smallest = _TINY if may_vanish else None
     full = design.with_individual(individual.loadings)
     sizes = [design.n_regions, design.mapped.shape[1], individual.loadings.shape[1]]
     ends = design.features.shape[1] + np.cumsum([0, *sizes])
@@ -231,7 +206,7 @@ def _fit(
     there = [part for part in range(3) if sizes[part]]
     groups = [slice(ends[part], ends[part + 1]) for part in there]
     floors = [lowest[part] for part in there]
-    if smallest is not None:
+    if may_vanish:
         # Free weights of features, learned from few edges, would be extrapolated to all others.
         groups, floors = [*groups, slice(0, ends[0])], [*floors, smallest]
     return fit_mixed_model(
@@ -245,6 +220,7 @@ def _pooled(
     design: EdgeDesign,
     individual: IndividualDifferences,
     n_subjects: int,
+    by_chance: ChanceVariances | None,
 ) -> PooledEffect:
     """Add up the parts of the effect that hold for unseen subjects."""
     n_factors = individual.loadings.shape[1]
@@ -254,34 +230,32 @@ def _pooled(
     # James–Stein: what exceeds chance is an association in the population. It is part of the
     # effect as far as its loadings are reliable.
     real = max(0.0, 1 - (n_factors - 2) / max(chance * n_factors, _TINY)) if n_factors > 2 else 0.0
+    shared_share, own_share = RealShare.of(model, design, by_chance)
     shared_design = design.with_individual(individual.loadings[:, :0])
-    shared = shared_design @ model.coefficients[:n_shared]
+    shared = shared_design @ (shared_share.share * model.coefficients[:n_shared])
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
     kept = model.own_variance / (model.own_variance + variances)
-    effects = shared + associated + kept * model.residual
     # What the coefficients are off by, the own deviations make up for in part.
-    parts = [shared_design * (1 - kept)[:, None], individual.loadings * -kept[:, None]]
-    errors = _leading_errors(np.hstack(parts), model.covariance)
-    total = ((np.hstack(parts) @ model.covariance) * np.hstack(parts)).sum(axis=1)
-    uncertainties = np.sqrt(model.own_variance * (1 - kept) + total)
-    region_sd, own_sd = np.sqrt(model.group_variances[0]), np.sqrt(model.own_variance)
+    made_up = own_share.share * kept[:, None]
+    errors = SharedErrors(
+        np.hstack(
+            [
+                shared_design * (shared_share.share - made_up),
+                individual.loadings * -made_up,
+                shared_design,
+            ]
+        ),
+        linalg.block_diag(model.covariance, np.diag(shared_share.unknown)),
+    )
+    own = own_share.share**2 * model.own_variance * (1 - kept) + own_share.unknown
+    effects = shared + associated + made_up[:, 0] * model.residual
     return PooledEffect(
         effects=effects,
-        uncertainties=uncertainties,
-        errors=errors,
-        region_sd=float(region_sd),
-        own_sd=float(own_sd),
+        uncertainties=np.sqrt(own + errors.variances()),
+        shared_errors=errors,
+        region_sd=float(np.sqrt(model.group_variances[0])),
+        own_sd=float(np.sqrt(model.own_variance)),
         chance=chance,
         pattern=np.zeros_like(effects),
         model=model,
     )
-
-
-def _leading_errors(design: Floats, covariance: Floats) -> Floats:
-    """Return directions (R, E) whose sum of squares is the leading part of D C Dᵀ."""
-    values, vectors = np.linalg.eigh(covariance)
-    scaled = design @ (vectors * np.sqrt(np.maximum(values, 0)))
-    _, turns = np.linalg.eigh(scaled.T @ scaled)
-    directions = (scaled @ turns[:, ::-1][:, :_N_ERRORS]).T
-    missing = _N_ERRORS - len(directions)
-    return np.pad(directions, ((0, max(missing, 0)), (0, 0)))

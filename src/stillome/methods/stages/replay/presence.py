@@ -17,13 +17,11 @@ from scipy import special
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
+from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
+from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    PooledEffect,
-    pool_each,
-)
+from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -96,8 +94,11 @@ def fit_presence(
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     start: Presence | None = None,
-) -> Presence:
+    by_chance: ChanceVariances | None = None,
+) -> tuple[Presence, ChanceVariances | None]:
     """Fit by penalised likelihood, all edges together.
+
+    Returns also the variances that chance gives the slopes, None if nothing was fitted.
 
     Parameters
     ----------
@@ -111,12 +112,15 @@ def fit_presence(
     iterations : Iterations, optional
     start : Presence, optional
         Of nearly the same data; fewer rounds are needed from there.
+    by_chance : ChanceVariances, optional
+        Of nearly the same data.
     """
     iterations = iterations or Iterations(tuning)
     shares = empty.mean(axis=0)
     if not ((shares > 0) & (shares < 1)).any():
-        return Presence.none(motion.values.shape[1], empty.shape[1])
+        return Presence.none(motion.values.shape[1], empty.shape[1]), None
     state = _PresenceFit(empty, _probits(below), _probits(usual), motion)
+    state.by_chance = by_chance
     if start is not None:
         state.deviations, state.reliance = start.deviations, float(start.reliance)
         state.slopes = start.slopes * motion.spread[:, None]
@@ -128,15 +132,16 @@ def fit_presence(
     state.improve_deviations()
     slopes, uncertainties, errors = (
         part / motion.spread.reshape(-1, *[1] * (part.ndim - 1))
-        for part in (state.slopes, state.uncertainties, state.errors)
+        for part in (state.slopes, state.uncertainties, state.errors())
     )
-    return Presence(
+    presence = Presence(
         deviations=state.deviations,
         reliance=np.array(state.reliance),
         slopes=slopes,
         uncertainties=uncertainties,
         errors=errors,
     )
+    return presence, state.by_chance
 
 
 class _Derivatives(NamedTuple):
@@ -160,8 +165,12 @@ class _PresenceFit:
         self.prior_variance, self.relax = _START_VARIANCE, Relaxation(axis=1)
         self.slopes = np.zeros((n_functions, n_edges))
         self.pooled: list[PooledEffect] | None = None
+        self.by_chance: ChanceVariances | None = None
         self.uncertainties = np.zeros_like(self.slopes)
-        self.errors = np.zeros((n_functions, 0, n_edges))
+
+    def errors(self) -> Floats:
+        """Return the errors of slopes that edges share, (P, R, E)."""
+        return np.stack([effect.shared_errors.directions() for effect in self.pooled or []])
 
     def derivatives(self) -> _Derivatives:
         """Differentiate the likelihood in the probit."""
@@ -204,16 +213,20 @@ class _PresenceFit:
         # Without the prior's pull on the deviations, which are at their optimum.
         gradient[:, 0] -= self.deviations / self.prior_variance
         steps = np.einsum("eij,ej->ie", weak, gradient)[1:]
-        variances = np.diagonal(weak, axis1=1, axis2=2).T
-        directions = np.linalg.qr(self.functions)[0]
-        apart = residual - directions @ (directions.T @ residual)
-        individual = IndividualDifferences.find(apart, width, tuning)
-        per_subject = (information[:, 0, 0] + 1e-3) / n
-        individual = individual.per_log_rate(per_subject, variances[0], n)
+        scores = EdgeScores(
+            residual=residual,
+            functions=self.functions,
+            variances=np.diagonal(weak, axis1=1, axis2=2).T,
+            information=(information[:, 0, 0] + 1e-3) / n,
+            least_variances=np.zeros(len(information)),
+        )
+        individual = scores.per_log_rate(scores.factors(tuning))
+        if self.by_chance is None:
+            self.by_chance = scores.by_chance(design, tuning, iterations, may_vanish=True)
         bounded = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
         pooled = pool_each(
             np.clip(self.slopes + bounded, -LARGEST_SLOPE, LARGEST_SLOPE),
-            np.stack([individual.own_variances(variance, n) for variance in variances[1:]]),
+            scores.own_variances(individual),
             design,
             individual,
             n,
@@ -221,12 +234,12 @@ class _PresenceFit:
             iterations,
             before=self.pooled,
             may_vanish=True,
+            by_chance=self.by_chance,
         )
         self.pooled = pooled
         change = np.stack([effect.effects for effect in pooled]) - self.slopes
         self.slopes = self.slopes + self.relax(change)
         self.uncertainties = np.stack([effect.uncertainties for effect in pooled])
-        self.errors = np.stack([effect.errors for effect in pooled])
         size = (self.uncertainties**2).mean(axis=1, keepdims=True)
         return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 

@@ -10,10 +10,8 @@ from scipy import stats
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.pooling import (
-    IndividualDifferences,
-    pool_effects,
-)
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.pooling import pool_effects
 from stillome.methods.stages.numeric_limits import ZERO_SHARE_RANGE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 

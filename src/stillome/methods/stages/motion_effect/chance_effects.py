@@ -1,0 +1,99 @@
+"""Effects that motion has by chance: what pooling finds where motion was permuted.
+
+Individual differences go together over edges. In a finite sample they correlate with motion by
+chance, so that the errors of the estimated effects go together too: over the edges of a region,
+over neighbouring regions, and over the edges that a weak factor connects. The mixed model knows
+the factors above the noise edge only, and takes the rest for effects of regions and edges. How
+much it takes is measured: effects of permuted motion are pooled in the same way. There are none,
+so that every variance found is chance (an empirical null; Efron 2004).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stillome.arrays import AnyFloats, Floats
+from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
+from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.pooling import fit_pooling
+from stillome.methods.stages.numeric_limits import LARGEST_SLOPE
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
+
+_NULLS = 4  # about as many effects of permuted motion; each takes as long as pooling once
+
+
+class EdgeScores(NamedTuple):
+    """One likelihood step of every edge: what the slopes on motion are estimated from.
+
+    Attributes
+    ----------
+    residual : array of shape (n, E)
+        Score residuals.
+    functions : array of shape (n, P)
+        Standardised functions of motion. Subjects must be in an order that depends on nothing
+        but their data.
+    variances : array of shape (1 + P, E)
+        Sampling variances of level and slopes.
+    information : array of shape (E,)
+        Of the level, per subject.
+    least_variances : array of shape (E,)
+        See `EdgeDesign`.
+    """
+
+    residual: AnyFloats
+    functions: AnyFloats
+    variances: Floats
+    information: Floats
+    least_variances: Floats
+
+    def factors(self, tuning: StageTuning = STAGE_TUNING) -> IndividualDifferences:
+        """Find the factors of the score residuals, apart from motion."""
+        return self._factors(apart_from(self.functions, self.residual), 1, tuning)
+
+    def per_log_rate(self, individual: IndividualDifferences) -> IndividualDifferences:
+        """Bring factors of score residuals to the scale of the slopes."""
+        return individual.per_log_rate(self.information, self.variances[0], len(self.residual))
+
+    def own_variances(self, individual: IndividualDifferences) -> Floats:
+        """Return the variances of slopes (P, E) without what individual differences explain."""
+        n = len(self.residual)
+        own = [individual.own_variances(variances, n) for variances in self.variances[1:]]
+        return np.maximum(own, self.least_variances)
+
+    def by_chance(
+        self,
+        design: EdgeDesign,
+        tuning: StageTuning = STAGE_TUNING,
+        iterations: Iterations | None = None,
+        *,
+        may_vanish: bool = False,
+    ) -> ChanceVariances:
+        """Pool effects of permuted motion; return the mean of the variances that are found."""
+        n, n_functions = self.functions.shape
+        apart, rng = apart_from(self.functions, self.residual), np.random.default_rng(0)
+        lost = np.sqrt(n / max(n - 1 - n_functions, 1))
+        found: list[ChanceVariances] = []
+        for _ in range(max(round(_NULLS / n_functions), 1)):
+            permuted = self.functions[rng.permutation(n)]
+            # As in the fit itself, factors do not see what goes with the functions.
+            individual = self._factors(apart_from(permuted, apart), 2, tuning)
+            individual = self.per_log_rate(individual)
+            gradient = lost * (permuted.T @ apart).astype(np.float64)
+            slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
+            for slope, own in zip(slopes, self.own_variances(individual), strict=True):
+                model = fit_pooling(
+                    slope, own, design, individual, n, iterations, may_vanish=may_vanish
+                )
+                found.append(ChanceVariances(model.group_variances, model.own_variance))
+        return ChanceVariances.mean(found)
+
+    def _factors(self, apart: AnyFloats, times: int, tuning: StageTuning) -> IndividualDifferences:
+        return IndividualDifferences.find(apart, 1 + times * self.functions.shape[1], tuning)
+
+
+def apart_from(functions: AnyFloats, values: AnyFloats) -> AnyFloats:
+    """Return values (n, E) without what goes with functions of motion (n, P)."""
+    directions = np.linalg.qr(functions)[0]
+    return np.asarray(values - directions @ (directions.T @ values))

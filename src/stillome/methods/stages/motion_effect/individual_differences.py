@@ -1,0 +1,68 @@
+"""Factors of individual differences: what edges have in common apart from motion."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+from stillome.methods.stages.motion_effect.spectrum import leading_factors
+from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
+
+_TINY = 1e-9
+
+
+class IndividualDifferences(NamedTuple):
+    """Factors of individual differences, apart from motion.
+
+    Attributes
+    ----------
+    loadings : array of shape (E, K)
+        Per factor of unit variance.
+    reliability : array of shape (E, K) or (1, K)
+        Share of each loading's variance that is no sampling noise, between 0 and 1.
+    least_own : float
+        See `StageTuning`.
+    """
+
+    loadings: Floats
+    reliability: Floats
+    least_own: float = STAGE_TUNING.least_own
+
+    @classmethod
+    def find(
+        cls, residual: NDArray[Any], n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
+    ) -> Self:
+        """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
+        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
+        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
+        spectrum = leading_factors(standard, None, n_lost)
+        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
+        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
+        reliability = spectrum.reliability()[None, : spectrum.n_signal]
+        return cls(loadings * spread[:, None], reliability, tuning.least_own)
+
+    def per_log_rate(self, information: Floats, variances: Floats, n_subjects: int) -> Self:
+        """Bring factors of score residuals to the log scale, where all edges vary alike.
+
+        On that scale, loadings of an edge with few fibres are mostly noise; their reliability is
+        low.
+
+        Parameters
+        ----------
+        information : array of shape (E,)
+            Per subject.
+        variances : array of shape (E,)
+            Of a slope on a function of unit variance, which a loading is.
+        n_subjects : int
+        """
+        scaled = self._replace(loadings=self.loadings / information[:, None])
+        own = scaled.own_variances(variances, n_subjects)
+        excess = np.average(scaled.loadings**2 - own[:, None], axis=0, weights=1 / own)
+        typical = np.maximum(excess, _TINY)
+        return scaled._replace(reliability=typical / (typical + own[:, None]))
+
+    def own_variances(self, variances: Floats, n_subjects: int) -> Floats:
+        """Return sampling variances of slopes (E,) without what individual differences explain."""
+        explained = (self.loadings**2).sum(axis=1) / n_subjects
+        return np.maximum(variances - explained, self.least_own * variances)
