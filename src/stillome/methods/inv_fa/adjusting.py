@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,9 +91,7 @@ class Adjusting:
         ranks = self.model.edge_ranks
         positions = positions_in_step(self.edges, seed, ranks)
         model = self.model.drawn(np.random.default_rng(seed))
-        latent = self.latent + model.encoder.posterior_sd * self._normal(
-            [*seed, _OF_Z], self.latent.shape[1]
-        )
+        latent = self.latent + self._latent_sd * self._normal([*seed, _OF_Z], self.latent.shape[1])
         if not self._counted.all():
             # Effects are drawn already; what is added makes all draws as wide as on average.
             typical = self.model.typical_log_ratio_sd(self.level)
@@ -151,6 +150,10 @@ class Adjusting:
     def _log_ratio_sd(self) -> Floats:
         """The posterior sd of the motion effect of each subject and edge, (n, E)."""
         return self.model.log_ratio_sd(self.latent, self.motion, self.level)
+
+    @cached_property
+    def _latent_sd(self) -> Floats:
+        return self.model.latent_sd(self.edges, self.motion)
 
     @property
     def _there(self) -> Floats:
