@@ -25,6 +25,8 @@ class RegimeName(StrEnum):
     interaction = "interaction"
     heteroscedastic = "heteroscedastic"
     confounded = "confounded"
+    curved = "curved"
+    curved = "curved"
     thinning = "thinning"
     motion = "motion"
     thinned = "thinned"

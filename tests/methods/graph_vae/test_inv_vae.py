@@ -17,8 +17,9 @@ from stillome.exceptions import (
     NotFittedError,
     StillomeWarning,
 )
+from stillome.methods.graph_vae.departures import CHOICES, PUBLISHED
 from stillome.methods.graph_vae.gate import GATE
-from stillome.methods.graph_vae.inv_vae import PUBLISHED, InvVAE
+from stillome.methods.graph_vae.inv_vae import InvVAE
 
 QUICK = {"n_components": 3, "hidden": (16,), "n_dimensions": 3, "n_neighbors": 4}
 QUICK |= {"learning_rate": 1e-2, "max_epochs": 25, "batch_size": 16}
@@ -75,7 +76,7 @@ def test_settings_as_published_are_table_1_and_appendix_e() -> None:
     assert simulations == defaults | {"learning_rate": 5e-6}
     shared = GATE().get_params()
     assert shared == {name: defaults[name] for name in shared}
-    assert set(defaults) - set(shared) == {"invariance_weight", "conditional"}
+    assert set(defaults) - set(shared) == {"invariance_weight", *CHOICES}
 
 
 def test_without_confounds_and_weight_it_is_gate_to_the_bit(gate: GATE) -> None:

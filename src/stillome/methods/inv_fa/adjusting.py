@@ -219,6 +219,13 @@ class Adjusting:
 def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
     """Return the mean log-likelihood per subject given its own z and motion, in nats."""
     latent, motion = model.encode(edges, confounds)
+    return float(log_likelihoods(model, edges, latent, motion).mean())
+
+
+def log_likelihoods(
+    model: InvariantModel, edges: NDArray[Any], latent: Floats, motion: Floats
+) -> Floats:
+    """Return log p(A | z, c) of every subject (n,), in nats; motion without missing values."""
     counts = np.round(model.counts(edges).astype(np.float64))
     floors = model.support.floors(counts) if model.whole else np.ones((len(counts), 1))
     law = model.count_law(model.law(latent, motion, motion), motion, floors)
@@ -226,4 +233,4 @@ def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats
     if model.whole:
         present = (1 - law.empty) / (1 - law.below) * likely
         likely = np.where(counts > 0, present, law.empty)
-    return float(np.log(np.maximum(likely, 1e-300)).sum(axis=1).mean())
+    return np.asarray(np.log(np.maximum(likely, 1e-300)).sum(axis=1))
