@@ -82,33 +82,65 @@ class PersonFit:
     ) -> tuple[InvariantModel, bool]:
         """Train; return the model, and whether it differs from the factors."""
         generator = torch.Generator().manual_seed(self.seed)
-        base = base if self.linear else without_factors(base)
         order = torch.randperm(len(counts), generator=generator).numpy()
         n_held_out = round(len(counts) * self.settings.validation_fraction)
         chosen, held_out = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+        if not self.linear:
+            rows = (chosen, held_out)
+            model = self._trained(fit, without_factors(base), counts, rows, generator)
+            return self._finished(model, fit, counts), True
+        plan = self.settings.plan
+        if n_held_out:
+            # Scores of subjects to whom the factors were fitted are too sure of themselves. So the
+            # number of epochs is found with factors that have not seen the subjects held out.
+            apart = fit.some(chosen).core(counts[chosen])
+            self._trained(fit, apart, counts, (chosen, held_out), generator)
+            plan = replace(plan, max_epochs=max(self.progress.best_epoch, 1), patience=None)
+            generator = torch.Generator().manual_seed(self.seed)
+        course, rows = self.progress, (np.arange(len(counts)), held_out[:0])
+        if n_held_out and course.best_epoch == 0:
+            return self._finished_at_factors(fit, base, generator), False
+        again = replace(self, settings=replace(self.settings, plan=plan), callback=None)
+        model = (again if n_held_out else self)._trained(fit, base, counts, rows, generator)
+        self.progress = course if n_held_out else self.progress
+        return self._finished(model, fit, counts), True
+
+    def _finished_at_factors(
+        self, fit: ModelFit, base: InvariantModel, generator: torch.Generator
+    ) -> NetworkModel:
+        """Return the factors, as a model whose network adds nothing."""
+        model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=True)
+        self._start(model, self._subjects(fit, model, fit.counts))
+        return _at_rest(model)
+
+    def _trained(
+        self,
+        fit: ModelFit,
+        base: InvariantModel,
+        counts: NDArray[np.float32],
+        rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+        generator: torch.Generator,
+    ) -> NetworkModel:
+        """Train a network on stages; `rows` learn, and choose the epoch."""
         model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=self.pooled)
         network = model.person.network
         subjects = self._subjects(fit, model, counts)
-        self._start(network, fit, model, counts, subjects)
+        self._start(model, subjects)
         self.progress = Progress(copy_weights(network))
-        training, validation = (subjects.take(torch.from_numpy(r)) for r in (chosen, held_out))
+        training, validation = (subjects.take(torch.from_numpy(part)) for part in rows)
         run_training(
             network,
             self.settings.plan,
             training,
-            validation if n_held_out else None,
+            validation if len(rows[1]) else None,
             generator,
             self.progress,
             self.device,
             keep_start=self.linear,
-            checkpoint=self._checkpoint(network, subjects, model.person.mask),
+            checkpoint=self._checkpoint(network, training, validation, model.person.mask),
             callback=self.callback,
         )
-        network.stages = None
-        network.cpu().double().requires_grad_(False)
-        if self.linear and self.progress.best_epoch == 0:
-            return model, False
-        return self._finished(model, fit, counts), True
+        return _at_rest(model)
 
     def _untrained(
         self, fit: ModelFit, base: InvariantModel, generator: torch.Generator
@@ -153,15 +185,9 @@ class PersonFit:
         traits = Standardizer.fit(self.traits).apply(self.traits)
         return StagedSubjects(inputs, given, constant, functions, single(scaled), single(traits))
 
-    def _start(
-        self,
-        network: PersonNetwork,
-        fit: ModelFit,
-        model: NetworkModel,
-        counts: NDArray[np.float32],
-        subjects: StagedSubjects,
-    ) -> None:
-        """Set the first weights: the factors, or ξ at the mean network as in `InvVAE`."""
+    def _start(self, model: NetworkModel, subjects: StagedSubjects) -> None:
+        """Set the first weights: the factors, or ξ at the mean network as in the paper's model."""
+        network = model.person.network
         with torch.no_grad():
             if isinstance(network.encoder, ScoreEncoder):
                 variance = np.maximum(model.encoder.posterior_sd**2, _LEAST_VARIANCE)
@@ -172,8 +198,8 @@ class PersonFit:
                 nowhere = torch.zeros(1, network.architecture.n_confounds)
                 level = -network.deviation(nobody, nowhere)[0]
                 if not self.pooled:
-                    least = 0.5 / len(counts)
-                    level += single(np.log(np.maximum(counts.mean(axis=0), least)))
+                    least = 0.5 / subjects.number
+                    level += subjects.counts.mean(0).clamp_min(least).log()
                 network.decoder.baseline.copy_(level)
 
     def _start_traits(self, network: PersonNetwork, subjects: StagedSubjects) -> None:
@@ -183,13 +209,20 @@ class PersonFit:
             network.regression.weight.copy_(single(found.coefficients))
             network.regression.bias.copy_(single(found.intercepts))
             network.log_sigma.copy_(single(np.log(np.maximum(found.noise, 0.1))))
+            # The ridge penalty was chosen by left-out subjects; Adam would undo it.
+            network.regression.requires_grad_(False)
+            network.log_sigma.requires_grad_(False)
 
     def _checkpoint(
-        self, network: PersonNetwork, subjects: StagedSubjects, mask: NDArray[np.bool_]
+        self,
+        network: PersonNetwork,
+        training: StagedSubjects,
+        validation: StagedSubjects,
+        mask: NDArray[np.bool_],
     ) -> Path | None:
         if self.checkpoint_dir is None:
             return None
-        arrays = [values.numpy() for values in subjects]
+        arrays = [values.numpy() for values in (*training, *validation)]
         name = checkpoint_name(self.settings.plan, network, [*arrays, mask])
         return Path(self.checkpoint_dir) / name
 
@@ -212,6 +245,13 @@ class PersonFit:
         slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
         decoder = replace(model.decoder, dispersion=dispersion, dispersion_slopes=slopes)
         return replace(model, decoder=decoder)
+
+
+def _at_rest(model: NetworkModel) -> NetworkModel:
+    """Leave the network without what only training needs: on the CPU, in double precision."""
+    model.person.network.stages = None
+    model.person.network.cpu().double().requires_grad_(False)
+    return model
 
 
 def single(values: NDArray[Any]) -> Tensor:

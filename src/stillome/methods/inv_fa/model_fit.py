@@ -143,7 +143,7 @@ class ModelFit:
 
     def model_of_weights(self) -> InvariantModel:
         """Fit to weights, which follow no known distribution."""
-        model = self._core(self.counts)
+        model = self.core(self.counts)
         if self.person is not None:
             model, _ = self.person(self, model, self.counts)
         functions = self.motion.values
@@ -163,7 +163,7 @@ class ModelFit:
         counts: NDArray[np.float32] = self.counts
         presence: Presence | None = None
         for number in range(_ROUNDS):
-            model = self._core(counts)
+            model = self.core(counts)
             model, law = self._with_presence(model, presence)
             presence = model.presence
             if number == _ROUNDS - 1 or not self._worth_another_round(presence):
@@ -189,7 +189,19 @@ class ModelFit:
         slopes = fit_association(latent, inferred) / size[:, None]
         return replace(model, unknown_slopes=slopes)
 
-    def _core(self, counts: NDArray[np.float32]) -> InvariantModel:
+    def some(self, rows: NDArray[np.intp]) -> "ModelFit":
+        """Return the fit of some of these subjects, with the same functions of motion."""
+        kept = None if self.covariates is None else self.covariates[rows]
+        return replace(
+            self,
+            counts=self.counts[rows],
+            confounds=self.confounds[rows],
+            covariates=kept,
+            motion=MotionFunctions.given(self.basis(self.confounds[rows]), kept),
+            iterations=Iterations(self.tuning.stages),
+        )
+
+    def core(self, counts: NDArray[np.float32]) -> InvariantModel:
         """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
         functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
         effect = _fit_effect(counts, self.motion, self.design, tuning, iterations)
