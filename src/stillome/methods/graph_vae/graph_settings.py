@@ -12,6 +12,8 @@ from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.graph_vae.network import Architecture
 from stillome.methods.graph_vae.train import TrainingPlan
 
+_USUAL_BATCH = 32  # the default, as published
+
 
 @dataclass(frozen=True)
 class GraphSettings:
@@ -65,8 +67,8 @@ class GraphSettings:
 
 
 def warn_of_batches(batch_size: int, n_subjects: int) -> None:
-    """Warn if a batch would be larger than the cohort."""
-    if batch_size > n_subjects:
+    """Warn if a batch was asked for that is larger than the cohort; the default needs no words."""
+    if batch_size > max(n_subjects, _USUAL_BATCH):
         warnings.warn(
             f"batch_size={batch_size} is larger than the {n_subjects} subjects: every step uses "
             "all of them, and an epoch is one step. Lower batch_size.",

@@ -235,9 +235,10 @@ class Encoder(nn.Module):
 class ScoreEncoder(nn.Module):
     """Scores of the factors → mean and log variance of q(z | A, c): the scores, and a correction.
 
-    Every unit has a gain and a variance of its own. The correction comes from the paper's hidden
-    layers and starts at 0. They read the scores and not the edges: 2,278 × 256 weights learn the
-    noise of some hundred subjects by heart.
+    Every unit has a gain and a variance of its own. Units that the factors leave empty (`used` is
+    0) stay empty: traces of noise in them would be taken for features. The correction comes from
+    the paper's hidden layers and starts at 0. They read the scores and not the edges: 2,278 × 256
+    weights learn the noise of some hundred subjects by heart.
 
     Parameters
     ----------
@@ -247,6 +248,8 @@ class ScoreEncoder(nn.Module):
     generator : torch.Generator
     """
 
+    used: Tensor
+
     def __init__(
         self, hidden: Sequence[int], n_components: int, generator: torch.Generator
     ) -> None:
@@ -255,13 +258,15 @@ class ScoreEncoder(nn.Module):
         last = self.correction.layers[-1]
         assert isinstance(last, nn.Linear)
         nn.init.zeros_(last.weight)
+        self.register_buffer("used", torch.ones(n_components))
         self.log_gain = nn.Parameter(torch.zeros(n_components))
         self.log_variance = nn.Parameter(torch.zeros(n_components))
 
     def forward(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Map (B, K) to mean and log variance, each (B, K)."""
         mean, log_variance = (_CAUTION * part for part in self.correction(scores))
-        return scores * self.log_gain.exp() + mean, self.log_variance + log_variance
+        log_variance = self.used * (self.log_variance + log_variance)
+        return scores * self.log_gain.exp() + self.used * mean, log_variance
 
 
 def linear(n_inputs: int, n_outputs: int, generator: torch.Generator) -> nn.Linear:

@@ -192,6 +192,7 @@ class PersonFit:
             if isinstance(network.encoder, ScoreEncoder):
                 variance = np.maximum(model.encoder.posterior_sd**2, _LEAST_VARIANCE)
                 network.encoder.log_variance.copy_(single(np.log(variance)))
+                network.encoder.used.copy_(single(model.encoder.posterior_sd < 1))
                 self._start_traits(network, subjects)
             elif isinstance(network.decoder, LatentSpaceDecoder):
                 nobody = torch.zeros(1, network.architecture.n_components)
@@ -234,7 +235,7 @@ class PersonFit:
         inputs = model.inputs(fit.counts, functions)
         latent, sd = model.person.posterior(inputs)
         if model.person.reads != "log-counts":
-            share = np.clip(1 - (sd**2).mean(axis=0), 0, 1)
+            share = np.clip(1 - (sd**2).mean(axis=0), 0, 1) * latent.any(axis=0)
             remaining = RemainingDependence.fit(latent, fit.motion, share, fit.tuning)
             model = replace(model, remaining=remaining)
         if self.poisson or not fit.whole:
