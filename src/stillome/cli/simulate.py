@@ -26,7 +26,6 @@ class RegimeName(StrEnum):
     heteroscedastic = "heteroscedastic"
     confounded = "confounded"
     curved = "curved"
-    curved = "curved"
     thinning = "thinning"
     motion = "motion"
     thinned = "thinned"
