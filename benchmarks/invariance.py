@@ -48,7 +48,8 @@ METHODS: dict[str, Callable[[], ConnectomeMethod]] = {
     "sog": lambda: make_method("sog"),
     "pca-regression": lambda: make_method("pca-regression"),
     "gate": lambda: make_method("gate", **TRAINED),
-    "inv-vae": lambda: InvVAE.as_published(**TRAINED),
+    "inv-vae-published": lambda: InvVAE.as_published(**TRAINED),
+    "inv-vae": InvVAE,
     "inv-fa": InvFA,
 }
 

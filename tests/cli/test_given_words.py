@@ -23,8 +23,8 @@ def test_what_contradicts_itself_is_refused(settings, weight, says):
 
 def test_truth_values_are_no_texts():
     assert [value_of(word) for word in ("true", "False", "FALSE")] == [True, False, False]
-    with pytest.raises(InputError, match="conditional='maybe'; expected True or False"):
-        make_method("inv-vae", conditional="maybe").check_parameters()
+    with pytest.raises(InputError, match="adjusting=True; expected 'replay' or 'decode'"):
+        make_method("inv-vae", adjusting=value_of("true")).check_parameters()
 
 
 def test_a_wrong_option_names_the_help_of_its_verb(capsys):

@@ -59,7 +59,8 @@ Group = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="inv-fa (factor analysis without motion), inv-vae (the paper's graph VAE), gate, "
+        help="inv-fa (factor analysis without motion), inv-vae (graph VAE on the same stages; "
+        "with --set preset=published the paper's own), gate, "
         "combat, sog, pca-regression, edgewise or raw (nothing is removed)."
     ),
 ]

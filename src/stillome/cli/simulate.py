@@ -25,6 +25,7 @@ class RegimeName(StrEnum):
     interaction = "interaction"
     heteroscedastic = "heteroscedastic"
     confounded = "confounded"
+    curved = "curved"
     thinning = "thinning"
     motion = "motion"
     thinned = "thinned"

@@ -1,6 +1,7 @@
 """What every method is called in running text, what it does, and what to cite for it."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 ZHANG = (
     "Zhang, Y., Liu, M., Zhang, Z., & Dunson, D. (2024). Motion-invariant variational "
@@ -22,6 +23,11 @@ _ALIVERTI = (
 _MULLAHY = (
     "Mullahy, J. (1986). Specification and testing of some modified count data models. Journal of "
     "Econometrics, 33, 341–365."
+)
+_HURDLE = (
+    "Whether an edge had fibres and how many it had were modelled separately, each with its own "
+    "effect of motion (hurdle model; Mullahy, 1986); zeros were treated as counts below the "
+    "smallest count that the data contain."
 )
 
 
@@ -61,18 +67,29 @@ METHOD_WORDS = {
         "differences between subjects that motion did not explain were summarised by factors z, "
         "estimated in closed form; and each subject's edges were mapped to the reference motion "
         "by quantile replay, the counterfactual value at the subject's own quantile",
-        of_counts="Whether an edge had fibres and how many it had were modelled separately, each "
-        "with its own effect of motion (hurdle model; Mullahy, 1986); zeros were treated as counts "
-        "below the smallest count that the data contain.",
+        of_counts=_HURDLE,
         cites_of_counts=(_MULLAHY,),
     ),
     "inv-vae": MethodWords(
         "inv-VAE",
         "motion-invariant graph variational auto-encoder",
+        "motion was removed by a motion-invariant graph variational auto-encoder (inv-VAE, after "
+        "Zhang et al., 2024): the effect of motion on every edge was estimated by negative "
+        "binomial regression and pooled over edges; a neural network, started at a factor model "
+        "and trained further as long as that improved the evidence bound of subjects held out, "
+        "described by latent variables z the differences between subjects that motion did not "
+        "explain; and each subject's edges were mapped to the reference motion by quantile replay, "
+        "the counterfactual value at the subject's own quantile",
+        of_counts=_HURDLE,
+        cites_of_counts=(_MULLAHY,),
+    ),
+    "inv-vae, published": MethodWords(
+        "inv-VAE as published",
+        "motion-invariant graph variational auto-encoder",
         "motion was removed by the motion-invariant graph variational auto-encoder of Zhang et al. "
-        "(2024; inv-VAE): a neural network encodes each connectome in latent variables z, "
-        "penalised for their dependence on motion, and a decoder that receives z and motion "
-        "reconstructs the connectome at the reference motion",
+        "(2024; inv-VAE as published): a neural network encodes each connectome in latent "
+        "variables z, penalised for their dependence on motion, and a decoder that receives z and "
+        "motion reconstructs the connectome at the reference motion",
     ),
     "gate": MethodWords(
         "GATE",
@@ -117,6 +134,18 @@ METHOD_WORDS = {
         "connectomes were left as scanned, and no motion was removed",
     ),
 }
+
+
+def words_of(name: str, parameters: Mapping[str, Any]) -> MethodWords | None:
+    """Return how a method with these parameters is spoken of; None if it has no words.
+
+    Examples
+    --------
+    >>> words_of("inv-vae", {"preset": "published"}).name
+    'inv-VAE as published'
+    """
+    preset = f"{name}, {parameters.get('preset')}"
+    return METHOD_WORDS.get(preset, METHOD_WORDS.get(name))
 
 
 def method_name(name: str) -> str:

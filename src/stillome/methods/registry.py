@@ -62,6 +62,8 @@ def make_method(name: str, **parameters: Any) -> ConnectomeMethod:
     name : str
     **parameters
         Parameters of the method. Their names are checked here, their values by its `fit`.
+        ``preset="published"`` starts from the settings of the paper, where the method has them
+        (`InvVAE`); other parameters change these.
 
     Raises
     ------
@@ -76,6 +78,12 @@ def make_method(name: str, **parameters: Any) -> ConnectomeMethod:
     if not isinstance(name, str) or name not in METHODS:
         raise InputError(f"There is no method {name!r}; choose among {', '.join(METHODS)}.")
     method = METHODS[name]()
+    if "preset" in parameters:
+        presets, chosen = getattr(method, "presets", {}), parameters["preset"]
+        if chosen not in presets:
+            there = f"it has {', '.join(presets)}" if presets else "it has none"
+            raise InputError(f"The method {name!r} has no preset {chosen!r}; {there}.")
+        parameters = presets[chosen] | {n: v for n, v in parameters.items() if n != "preset"}
     unknown = sorted(set(parameters) - set(method.get_params()))
     if unknown:
         raise InputError(

@@ -160,7 +160,8 @@ def _verdict(history: pd.DataFrame, collapsed: NDArray[np.bool_], best: int) -> 
     if collapsed[best]:
         return f"The latent has collapsed: in epoch {epoch}, which was kept, z holds no information"
     units = f"{history['training_active_units'].iloc[best]:g}"
-    return f"Kept: epoch {epoch}, with {units} active units; the latent has not collapsed"
+    start = "" if history["epoch"].iloc[best] else " (the factors: no epoch was better)"
+    return f"Kept: epoch {epoch}{start}, with {units} active units; the latent has not collapsed"
 
 
 def _shade(axes: Axes, history: pd.DataFrame, collapsed: NDArray[np.bool_]) -> None:

@@ -243,7 +243,22 @@ def diagnostics(folder: RunFolder) -> dict[str, Any]:
             f"{number(found.kl, 1)} nats of information about the subjects. Latents without "
             "information would look motion-free."
         )
-    return {"told": told, "frontier": _frontier(folder)}
+    return {"told": told + _collapse(folder), "frontier": _frontier(folder)}
+
+
+def _collapse(folder: RunFolder) -> str:
+    """Say of a network whether its latent collapsed, and where its training began."""
+    found, history = folder.diagnostics, folder.history
+    if found is None or history is None:
+        return ""
+    if found.collapsed:
+        return (
+            " The latent has collapsed: it holds next to nothing about the person, so that its "
+            "independence of motion means nothing."
+        )
+    if history["epoch"].min() > 0:
+        return " The latent has not collapsed."
+    return " The latent has not collapsed. Epoch 0 of the training is the factor model."
 
 
 def _frontier(folder: RunFolder) -> HtmlTable | None:

@@ -1,7 +1,7 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
 from stillome.evaluate.words import listed, number, things
-from stillome.methods.method_words import METHOD_WORDS, ZHANG, method_name
+from stillome.methods.method_words import ZHANG, method_name, words_of
 from stillome.plot.labels import measure_label
 from stillome.report.methods_leakage import leakage_sentences
 from stillome.run.folder import RunFolder
@@ -42,7 +42,7 @@ def references(folder: RunFolder) -> list[str]:
         "The stillome developers. stillome: structural connectomes without head motion (version "
         f"{folder.header.get('stillome', '')}) [Computer software]."
     )
-    words = METHOD_WORDS.get(folder.method)
+    words = words_of(folder.method, folder.settings.parameters)
     cited = [stillome, ZHANG, *_PROBES, *(words.cites if words else ())]
     if words and folder.whole_counts:
         cited += words.cites_of_counts
@@ -81,7 +81,7 @@ def _adjusting(folder: RunFolder) -> str:
     names = [measure_label(name) for name in folder.settings.confounds]
     keep = folder.settings.keep
     kept = f", keeping the effects of {listed(list(keep))}" if keep else ""
-    words = METHOD_WORDS.get(folder.method)
+    words = words_of(folder.method, folder.settings.parameters)
     did = words.did if words else f"motion was removed with {method_name(folder.method)}"
     law = f" {words.of_counts}" if words and words.of_counts and folder.whole_counts else ""
     others = listed(others_removed(folder))

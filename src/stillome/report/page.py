@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from stillome.evaluate.verdict import STATE_WORDS
 from stillome.evaluate.words import things
-from stillome.methods.method_words import METHOD_WORDS, method_name
+from stillome.methods.method_words import method_name, words_of
 from stillome.plot.glass_brain import brain_outlines
 from stillome.plot.labels import measure_label
 from stillome.report import findings, sections
@@ -144,7 +144,7 @@ def _content(folder: RunFolder, with_subjects: bool) -> dict[str, Any]:
 
 def _subtitle(folder: RunFolder) -> str:
     what = "simulated subjects" if folder.header.get("simulated") else "subjects"
-    words = METHOD_WORDS.get(folder.method)
+    words = words_of(folder.method, folder.settings.parameters)
     kind = f" ({words.what})" if words else ""
     return (
         f"{folder.cohort.n_subjects:,} {what}, {folder.cohort.n_regions} regions; motion measured "

@@ -15,7 +15,7 @@ from stillome.evaluate.words import (
     signed_percent,
     things,
 )
-from stillome.methods.method_words import METHOD_WORDS, method_name
+from stillome.methods.method_words import method_name, words_of
 from stillome.plot.labels import measure_label, signed
 from stillome.report.html_tables import HtmlTable, Row, html_table
 from stillome.report.methods_text import (
@@ -166,7 +166,7 @@ def provenance(folder: RunFolder, *, with_subjects: bool) -> dict[str, Any]:
     """Return command, seed, versions and settings; file names only `with_subjects`."""
     told = folder.header.get("provenance") or {}
     versions = told.get("Versions") or {}
-    words = METHOD_WORDS.get(folder.method)
+    words = words_of(folder.method, folder.settings.parameters)
     parameters = folder.settings.parameters
     facts = {
         "Method": f"{folder.method}: {words.what}" if words else folder.method,

@@ -15,6 +15,8 @@ from stillome.simulate.regimes import Rates, Regime
 N_LATENTS = 20
 _BASELINE_MEAN, _BASELINE_SD = 1.4, 2.3  # of log expected counts over edges
 _GLOBAL_SD = 0.15
+N_COORDINATES = 3  # of the curved surface
+_N_WAVES = 200
 _TANH_PRODUCT_SD = 0.5267  # of tanh(ab) for independent standard normal a, b
 
 
@@ -34,6 +36,35 @@ MOTION_LAWS = {"hcp": MotionLaw(0.3, 0.45), "abcd": MotionLaw(0.4, 0.65)}
 
 
 @dataclass(frozen=True, eq=False)
+class Surface:
+    """A curved surface of three dimensions: the coordinates of a person through many waves.
+
+    Every edge is a sum of waves over the surface, that is, a draw from a Gaussian process whose
+    length scale is one standard deviation of the coordinates (random Fourier features; Rahimi and
+    Recht 2007). Its variance spreads over many directions, each weaker than the one before.
+
+    Attributes
+    ----------
+    frequencies : array of shape (3, F)
+    phases : array of shape (F,)
+    """
+
+    frequencies: Floats
+    phases: Floats
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> "Surface":
+        """Draw the waves."""
+        frequencies = rng.standard_normal((N_COORDINATES, _N_WAVES))
+        return cls(frequencies, rng.uniform(0, 2 * np.pi, _N_WAVES))
+
+    def __call__(self, latents: Floats) -> Floats:
+        """Return the waves (n, F) at the first three latents; variance about 1."""
+        angles = latents[:, :N_COORDINATES] @ self.frequencies + self.phases
+        return np.asarray(np.sqrt(2) * np.cos(angles))
+
+
+@dataclass(frozen=True, eq=False)
 class Population:
     """Parameters that all subjects share; E edges, F features of the latents.
 
@@ -49,6 +80,8 @@ class Population:
         From features of the latents to the log expected count.
     strengths : array of shape (E,)
         Decrease of the log expected count per unit of the dose of motion.
+    surface : Surface or None
+        The features of the latents where people lie on a curved surface.
     """
 
     lengths: Floats
@@ -56,6 +89,7 @@ class Population:
     sizes: Floats
     loadings: Floats
     strengths: Floats
+    surface: Surface | None = None
 
     def rates(self, regime: Regime, latents: Floats, motion: Floats) -> Rates:
         """Return expected counts and dispersions of some subjects.
@@ -71,7 +105,7 @@ class Population:
         if regime.susceptible:
             dose = dose * susceptibility(latents)
         return Rates(
-            free=np.exp(self.baseline + features(latents) @ self.loadings),
+            free=np.exp(self.baseline + (self.surface or features)(latents) @ self.loadings),
             survival=np.exp(-dose[:, None] * self.strengths),
             free_size=self.sizes,
             size=self.sizes / (1 + regime.noise_growth * motion[:, None]),
@@ -94,8 +128,9 @@ def draw_population(
         lengths=lengths,
         baseline=baseline,
         sizes=np.clip(np.exp(rng.normal(np.log(10.0), 0.55, len(lengths))), 3.0, 30.0),
-        loadings=_loadings(len(regions), rng),
+        loadings=_loadings(len(regions), regime, rng),
         strengths=scale * relative,
+        surface=Surface.draw(rng) if regime.curved else None,
     )
 
 
@@ -131,7 +166,7 @@ def _baseline(regions: pd.DataFrame, lengths: Floats, rng: np.random.Generator) 
     return _BASELINE_MEAN + _BASELINE_SD * _standardised(logs)
 
 
-def _loadings(n_regions: int, rng: np.random.Generator) -> Floats:
+def _loadings(n_regions: int, regime: Regime, rng: np.random.Generator) -> Floats:
     """Products of region positions (a latent-space model) plus a term of each edge's own."""
     rows, columns = edge_indices(n_regions)
     scales = np.concatenate(
@@ -141,6 +176,8 @@ def _loadings(n_regions: int, rng: np.random.Generator) -> Floats:
             np.repeat(0.3, N_LATENTS // 2),
         ]
     )
+    if regime.curved:
+        scales = np.ones(_N_WAVES)
     places = rng.normal(0.0, 1.0, (len(scales), n_regions)) + 0.3
     shared = places[:, rows] * places[:, columns]
     own = rng.normal(0.0, 0.7, shared.shape)

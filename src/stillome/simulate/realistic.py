@@ -16,6 +16,7 @@ from stillome.exceptions import InputError
 from stillome.simulate.desikan_killiany import load_desikan_killiany
 from stillome.simulate.population import (
     MOTION_LAWS,
+    N_COORDINATES,
     N_LATENTS,
     MotionLaw,
     Population,
@@ -77,8 +78,10 @@ def simulate_cohort(
     regime : str, default="loglinear"
         "loglinear", "saturating" (the effect of motion levels off), "interaction" (the effect of
         motion depends on the latents), "heteroscedastic" (motion also increases dispersion),
-        "confounded" (traits and motion correlate by about 0.3, through the latents) or "thinning"
-        (every streamline survives with a probability that falls with motion and length).
+        "confounded" (traits and motion correlate by about 0.3, through the latents), "curved"
+        (people differ by three latents only, of which every edge is a wavy function; traits are
+        directions of these three) or "thinning" (every streamline survives with a probability
+        that falls with motion and length).
     n_traits : int, default=5
         Traits ``trait_1``, ... with mean 100 and standard deviation 15.
     motion : {"hcp", "abcd"}, default="hcp"
@@ -183,6 +186,8 @@ def _traits(
     explained = for_population.uniform(*_EXPLAINED, n_traits)
     if regime.confounded:
         weights = _confounded(weights)
+    if regime.curved:
+        weights[:, N_COORDINATES:] = 0.0
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
     score = latents @ weights.T
     noise = for_people.standard_normal(score.shape)

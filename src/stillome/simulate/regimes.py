@@ -1,4 +1,4 @@
-"""How motion changes a scan: six regimes of dose, interaction, dispersion and mechanism."""
+"""How motion changes a scan: seven regimes of dose, interaction, dispersion and mechanism."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,6 +43,8 @@ class Regime:
         The negative binomial size is divided by 1 + noise_growth · motion (1/mm).
     confounded : bool
         Whether motion and traits are associated with the latents.
+    curved : bool
+        Whether people lie on a curved surface; see `Surface`.
     expose, restore : callable
         From motion-free to observed counts, and a draw of the former given the latter.
     """
@@ -54,6 +56,7 @@ class Regime:
     susceptible: bool = False
     noise_growth: float = 0.0
     confounded: bool = False
+    curved: bool = False
 
 
 def _same_quantile(counts: NDArray[Any], rates: Rates, rng: np.random.Generator) -> NDArray[Any]:
@@ -115,5 +118,8 @@ REGIMES: dict[str, Regime] = {
         "motion also increases dispersion", _linear, noise_growth=2.0
     ),
     "confounded": _quantile_regime("traits and motion are correlated", _linear, confounded=True),
+    "curved": _quantile_regime(
+        "log-linear in motion; people lie on a curved surface", _linear, curved=True
+    ),
     "thinning": Regime("every streamline survives or is lost", _thin, _regrow, _linear),
 }

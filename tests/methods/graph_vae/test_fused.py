@@ -2,15 +2,25 @@
 
 import pytest
 import torch
+from numpy.testing import assert_allclose
+from scipy.stats import nbinom
 
 from stillome.methods.graph_vae.equations import (
     kl_to_marginal,
     kl_to_prior,
     latent_space_edges,
     log_factorial,
+    negative_binomial_constant,
+    negative_binomial_log_likelihood,
     poisson_log_likelihood,
 )
-from stillome.methods.graph_vae.fused import EdgeLayout, EdgeLogRate, LatentCost, PoissonCost
+from stillome.methods.graph_vae.fused import (
+    EdgeLayout,
+    EdgeLogRate,
+    LatentCost,
+    NegativeBinomialCost,
+    PoissonCost,
+)
 
 DOUBLE = torch.float64
 
@@ -47,6 +57,26 @@ def test_poisson_cost_has_the_derivative_of_differences() -> None:
     counts = torch.arange(12.0, dtype=DOUBLE).view(3, 4)
     assert torch.autograd.gradcheck(
         lambda x: PoissonCost.apply(x, counts), log_rate.requires_grad_()
+    )
+
+
+def test_negative_binomial_cost_is_the_likelihood_without_its_constant() -> None:
+    log_rate = torch.randn(4, 6, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    counts = torch.tensor([0.0, 1.0, 2.0, 7.0, 40.0, 3.0], dtype=DOUBLE).expand(4, 6)
+    sizes = torch.linspace(0.5, 30, 6, dtype=DOUBLE)
+    cost = NegativeBinomialCost.apply(log_rate - sizes.log(), counts, sizes)
+    likely = negative_binomial_log_likelihood(counts, log_rate, sizes)
+    torch.testing.assert_close(cost + negative_binomial_constant(counts, sizes), -likely)
+    known = nbinom.logpmf(counts, sizes, sizes / (sizes + log_rate.exp())).sum(1)
+    assert_allclose(likely, known, rtol=1e-9)
+
+
+def test_negative_binomial_cost_has_the_derivative_of_differences() -> None:
+    log_ratio = torch.randn(3, 4, dtype=DOUBLE, generator=torch.Generator().manual_seed(1))
+    counts = torch.arange(12.0, dtype=DOUBLE).view(3, 4)
+    sizes = torch.linspace(0.5, 9, 4, dtype=DOUBLE)
+    assert torch.autograd.gradcheck(
+        lambda x: NegativeBinomialCost.apply(x, counts, sizes), log_ratio.requires_grad_()
     )
 
 

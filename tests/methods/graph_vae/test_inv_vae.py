@@ -17,8 +17,9 @@ from stillome.exceptions import (
     NotFittedError,
     StillomeWarning,
 )
+from stillome.methods.graph_vae.departures import CHOICES, PUBLISHED
 from stillome.methods.graph_vae.gate import GATE
-from stillome.methods.graph_vae.inv_vae import PUBLISHED, InvVAE
+from stillome.methods.graph_vae.inv_vae import InvVAE
 
 QUICK = {"n_components": 3, "hidden": (16,), "n_dimensions": 3, "n_neighbors": 4}
 QUICK |= {"learning_rate": 1e-2, "max_epochs": 25, "batch_size": 16}
@@ -40,7 +41,7 @@ X, Y, C = make_data()
 
 @pytest.fixture(scope="module")
 def inv_vae() -> InvVAE:
-    return InvVAE(**QUICK).fit(X, Y, confounds=C)
+    return InvVAE.as_published(**QUICK).fit(X, Y, confounds=C)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +49,8 @@ def gate() -> GATE:
     return GATE(**QUICK).fit(X, Y)
 
 
-def test_defaults_are_table_1_and_appendix_e() -> None:
-    defaults = InvVAE().get_params()
+def test_settings_as_published_are_table_1_and_appendix_e() -> None:
+    defaults = InvVAE.as_published().get_params()
     paper = {
         "n_components": 68,
         "hidden": (256,),
@@ -61,7 +62,11 @@ def test_defaults_are_table_1_and_appendix_e() -> None:
         "max_epochs": 200,
         "validation_fraction": 0.1,
         "patience": None,
-        "conditional": True,
+        "likelihood": "poisson",
+        "encoder_input": "log-counts",
+        "motion_effect": "concatenated",
+        "decoder": "graph",
+        "adjusting": "decode",
     }
     assert {name: defaults[name] for name in paper} == paper
     published = InvVAE.as_published()
@@ -71,11 +76,11 @@ def test_defaults_are_table_1_and_appendix_e() -> None:
     assert simulations == defaults | {"learning_rate": 5e-6}
     shared = GATE().get_params()
     assert shared == {name: defaults[name] for name in shared}
-    assert set(defaults) - set(shared) == {"invariance_weight", "conditional"}
+    assert set(defaults) - set(shared) == {"invariance_weight", *CHOICES}
 
 
 def test_without_confounds_and_weight_it_is_gate_to_the_bit(gate: GATE) -> None:
-    same = InvVAE(**QUICK, invariance_weight=0.0, conditional=False).fit(X, Y)
+    same = InvVAE.as_published(**QUICK, invariance_weight=0.0, motion_effect="none").fit(X, Y)
     assert_array_equal(same.transform(X), gate.transform(X))
     assert_array_equal(same.adjust(X), gate.adjust(X))
     assert_array_equal(same.predict(X), gate.predict(X))
@@ -94,10 +99,10 @@ def test_the_same_seed_gives_the_same_bits_and_leaves_torch_alone(
     inv_vae: InvVAE,
 ) -> None:
     before = torch.random.get_rng_state()
-    again = InvVAE(**QUICK).fit(X, Y, confounds=C)
+    again = InvVAE.as_published(**QUICK).fit(X, Y, confounds=C)
     assert torch.equal(before, torch.random.get_rng_state())
     assert_array_equal(again.transform(X), inv_vae.transform(X))
-    other = InvVAE(**QUICK, random_state=1).fit(X, Y, confounds=C)
+    other = InvVAE.as_published(**QUICK, random_state=1).fit(X, Y, confounds=C)
     assert not np.allclose(other.transform(X), inv_vae.transform(X))
 
 
@@ -110,7 +115,7 @@ def test_it_learns_who_is_who_and_predicts_traits(inv_vae: InvVAE) -> None:
     assert history["validation_loss"].iloc[-1] < history["validation_loss"].iloc[0]
     wanted = {"loss", "nll", "kl", "marginal_kl", "trait_nll", "active_units"}
     assert {f"{part}_{t}" for part in ("training", "validation") for t in wanted} <= set(history)
-    longer = InvVAE(**(QUICK | {"max_epochs": 120})).fit(X, Y, confounds=C)
+    longer = InvVAE.as_published(**(QUICK | {"max_epochs": 120})).fit(X, Y, confounds=C)
     assert longer.score(X, Y, confounds=C) > 0.3
 
 
@@ -144,7 +149,7 @@ def test_adjusting_is_reconstructing_everybody_at_the_reference(
 
 
 def test_units_of_confounds_and_traits_do_not_matter(inv_vae: InvVAE) -> None:
-    other = InvVAE(**QUICK).fit(X, Y / 10 - 3, confounds=1000 * C + 7)
+    other = InvVAE.as_published(**QUICK).fit(X, Y / 10 - 3, confounds=1000 * C + 7)
     assert_allclose(other.transform(X), inv_vae.transform(X), atol=2e-3)
     assert_allclose(10 * (other.predict(X) + 3), inv_vae.predict(X), atol=0.1)
     there = other.adjust(X, reference=[507.0, 7.0])
@@ -154,7 +159,7 @@ def test_units_of_confounds_and_traits_do_not_matter(inv_vae: InvVAE) -> None:
 @pytest.mark.filterwarnings("ignore:The latent has collapsed")
 def test_nothing_is_learned_from_the_subjects_held_out() -> None:
     quick = QUICK | {"max_epochs": 1, "validation_fraction": 0.3}
-    model = InvVAE(**quick).fit(X, confounds=C)
+    model = InvVAE.as_published(**quick).fit(X, confounds=C)
     center = model.network_.preparation.edges.center
     order = torch.randperm(N, generator=_generator_of(model)).numpy()
     training = X[np.sort(order[27:])]
@@ -168,7 +173,7 @@ def _generator_of(model: InvVAE) -> torch.Generator:
 
 
 def test_a_reference_outside_the_data_warns_how_far_it_is() -> None:
-    model = InvVAE(**QUICK).fit(X, confounds=C[:, :1])
+    model = InvVAE.as_published(**QUICK).fit(X, confounds=C[:, :1])
     assert model.adjust(X).shape == X.shape  # 0 is less than a standard deviation away
     with pytest.warns(StillomeWarning, match=r"reference=9 lies .* standard.* of confound 0"):
         model.adjust(X, reference=9.0)
@@ -177,15 +182,16 @@ def test_a_reference_outside_the_data_warns_how_far_it_is() -> None:
 
 def test_an_empty_latent_is_reported() -> None:
     with pytest.warns(StillomeWarning, match=r"collapsed.*looks free of motion"):
-        model = InvVAE(**(QUICK | {"learning_rate": 1e-6, "max_epochs": 1})).fit(X, confounds=C)
+        slow = QUICK | {"learning_rate": 1e-6, "max_epochs": 1}
+        model = InvVAE.as_published(**slow).fit(X, confounds=C)
     assert model.diagnostics_.collapsed
 
 
 def test_missing_traits_change_nothing_for_the_others() -> None:
     nobody = np.column_stack([Y[:, 0], np.where(np.arange(N) < 3, Y[:, 0], np.nan)])
-    model = InvVAE(**QUICK).fit(X, nobody, confounds=C)
+    model = InvVAE.as_published(**QUICK).fit(X, nobody, confounds=C)
     assert np.isfinite(model.predict(X)).all()
-    one = InvVAE(**QUICK).fit(X, Y[:, 0], confounds=C)
+    one = InvVAE.as_published(**QUICK).fit(X, Y[:, 0], confounds=C)
     assert one.predict(X).shape == (N,)
 
 
@@ -193,7 +199,7 @@ def test_held_out_likelihood_is_a_bound_that_training_raises(inv_vae: InvVAE) ->
     new, _, moved = make_data(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StillomeWarning)
-        poor = InvVAE(**(QUICK | {"max_epochs": 1})).fit(X, confounds=C)
+        poor = InvVAE.as_published(**(QUICK | {"max_epochs": 1})).fit(X, confounds=C)
     assert inv_vae.score(new, confounds=moved) > poor.score(new, confounds=moved)
     assert inv_vae.score(new, confounds=moved) == inv_vae.score(new, confounds=moved)
     rate = inv_vae.reconstruct(new, confounds=moved)
@@ -219,7 +225,7 @@ def test_samples_look_like_the_training_cohort(inv_vae: InvVAE) -> None:
 
 def test_a_fit_that_breaks_off_keeps_the_last_good_weights() -> None:
     quick = QUICK | {"learning_rate": 1e4, "max_epochs": 50}
-    model = InvVAE(**quick)
+    model = InvVAE.as_published(**quick)
     with pytest.raises(FitError, match=r"not finite in epoch \d+.*Lower learning_rate"):
         model.fit(X, Y, confounds=C)
     assert np.isfinite(model.transform(X)).all()
@@ -236,13 +242,13 @@ def test_training_again_goes_on_from_the_checkpoint(tmp_path: Path, inv_vae: Inv
 
     quick = QUICK | {"checkpoint_dir": tmp_path}
     with pytest.raises(KeyboardInterrupt):
-        InvVAE(**quick, callback=stop).fit(X, Y, confounds=C)
-    resumed = InvVAE(**quick, callback=lambda r: seen.append(r.epoch))
+        InvVAE.as_published(**quick, callback=stop).fit(X, Y, confounds=C)
+    resumed = InvVAE.as_published(**quick, callback=lambda r: seen.append(r.epoch))
     resumed.fit(X, Y, confounds=C)
     assert seen == list(range(1, 26))
     assert_array_equal(resumed.transform(X), inv_vae.transform(X))
     assert resumed.history_.equals(inv_vae.history_)
-    InvVAE(**quick).fit(X[::-1], confounds=C)  # another run, another file
+    InvVAE.as_published(**quick).fit(X[::-1], confounds=C)  # another run, another file
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -264,7 +270,7 @@ def test_neighbours_come_from_lengths_when_they_are_given() -> None:
     lengths = np.random.default_rng(3).uniform(10, 90, (V, V))
     lengths = lengths + lengths.T
     quick = QUICK | {"n_neighbors": (1, 2, 3)}
-    model = InvVAE(**quick, lengths=lengths).fit(X, confounds=C)
+    model = InvVAE.as_published(**quick, lengths=lengths).fit(X, confounds=C)
     np.fill_diagonal(lengths, np.inf)
     closest = model.network_.mask[0]
     for region in range(V):
@@ -290,17 +296,17 @@ def test_neighbours_come_from_lengths_when_they_are_given() -> None:
 )
 def test_parameters_that_cannot_be_used_are_named(parameters: dict, named: str) -> None:
     with pytest.raises(InputError, match=named):
-        InvVAE(**(QUICK | parameters)).fit(X, confounds=C)
+        InvVAE.as_published(**(QUICK | parameters)).fit(X, confounds=C)
 
 
 def test_what_is_missing_is_named(inv_vae: InvVAE) -> None:
     with pytest.raises(NotFittedError, match="Call fit first"):
-        InvVAE().transform(X)
+        InvVAE.as_published().transform(X)
     with pytest.raises(ConfoundsError, match="needs confounds"):
-        InvVAE().fit(X)
+        InvVAE.as_published().fit(X)
     with pytest.raises(ConfoundsError, match="needs the confounds"):
         inv_vae.reconstruct(X)
     with pytest.raises(ConfoundsError, match="fitted with 2"):
         inv_vae.transform(X, confounds=C[:, :1])
     with pytest.raises(InputError, match="fitted without traits"):
-        InvVAE(**QUICK).fit(X, confounds=C).predict(X)
+        InvVAE.as_published(**QUICK).fit(X, confounds=C).predict(X)

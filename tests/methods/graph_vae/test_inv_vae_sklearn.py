@@ -33,13 +33,13 @@ def routed():
 
 
 def requesting() -> InvVAE:
-    model = InvVAE(**QUICK)
+    model = InvVAE.as_published(**QUICK)
     model.set_fit_request(confounds=True).set_score_request(confounds=True)
     return model.set_transform_request(confounds=True).set_predict_request(confounds=True)
 
 
 def test_clone_keeps_parameters_and_forgets_the_fit() -> None:
-    model = InvVAE(**QUICK).fit(X, confounds=C)
+    model = InvVAE.as_published(**QUICK).fit(X, confounds=C)
     copied = clone(model)
     assert copied.get_params() == model.get_params()
     assert not hasattr(copied, "network_")
@@ -55,7 +55,7 @@ def test_cross_validation_splits_confounds_with_the_subjects(routed) -> None:
     folds = KFold(3)
     predicted = cross_val_predict(requesting(), X, Y, cv=folds, params={"confounds": C})
     train, test = next(folds.split(X))
-    by_hand = InvVAE(**QUICK).fit(X[train], Y[train], confounds=C[train])
+    by_hand = InvVAE.as_published(**QUICK).fit(X[train], Y[train], confounds=C[train])
     assert_array_equal(predicted[test], by_hand.predict(X[test]))
 
 

@@ -6,18 +6,22 @@ from numpy.testing import assert_array_equal
 
 from moving_people import MovingPeople
 from stillome.exceptions import InputError
+from stillome.methods.graph_vae.inv_vae import InvVAE
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.simulate import simulate_cohort
 
 DATA = MovingPeople()
 
 
-@pytest.fixture(scope="module")
-def fitted() -> InvFA:
-    return InvFA(8).fit(DATA.X, confounds=DATA.motion)
+Model = InvFA | InvVAE
 
 
-def drawn(model: InvFA, rows=slice(None), n_draws: int = 3, **options) -> np.ndarray:
+@pytest.fixture(scope="module", params=[InvFA, InvVAE])
+def fitted(request) -> Model:
+    return request.param(8).fit(DATA.X, confounds=DATA.motion)
+
+
+def drawn(model: Model, rows=slice(None), n_draws: int = 3, **options) -> np.ndarray:
     return model.adjust(DATA.X[rows], confounds=DATA.motion[rows], n_draws=n_draws, **options)
 
 
@@ -53,7 +57,7 @@ def test_one_subject_with_weights_leaves_the_counts_of_others_alone(fitted):
 
 
 def test_a_kept_model_gives_the_same_draws(fitted, tmp_path):
-    again = InvFA.load(fitted.save(tmp_path / "model"))
+    again = type(fitted).load(fitted.save(tmp_path / "model"))
     for coupling in ("thinning", "quantile"):
         assert_array_equal(drawn(again, coupling=coupling), drawn(fitted, coupling=coupling))
     one, other = (

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
-from stillome.methods.inv_fa.encoder import encoder_input, fit_association, fit_encoder
+from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
+from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import fit_motion_effect, log_means

@@ -10,8 +10,12 @@ from safetensors.torch import save
 from torch import Tensor
 
 from stillome.exceptions import FileError
-from stillome.methods.graph_vae.network import GraphVAEModule
-from stillome.methods.graph_vae.train import EpochRecord, EpochTerms, Progress
+from stillome.methods.graph_vae.train import (
+    EpochRecord,
+    EpochTerms,
+    Progress,
+    TrainableNetwork,
+)
 from stillome.persistence import written_aside
 
 FORMAT = "stillome-checkpoint-1"
@@ -20,7 +24,7 @@ _KEPT = ("best_loss", "best_epoch", "epochs_waited", "milestone", "history")
 
 def write_checkpoint(
     path: Path,
-    module: GraphVAEModule,
+    module: TrainableNetwork,
     optimizer: torch.optim.Optimizer,
     generator: torch.Generator,
     progress: Progress,
@@ -46,7 +50,7 @@ def write_checkpoint(
 
 def read_checkpoint(
     path: Path,
-    module: GraphVAEModule,
+    module: TrainableNetwork,
     optimizer: torch.optim.Optimizer,
     generator: torch.Generator,
 ) -> Progress:

@@ -36,6 +36,25 @@ def log_factorial(counts: Tensor) -> Tensor:
     return torch.lgamma(counts + 1).sum(-1)
 
 
+def negative_binomial_log_likelihood(counts: Tensor, log_rate: Tensor, sizes: Tensor) -> Tensor:
+    """Return Σ_e log NB(A_e; μ_e, φ_e), φ = 1/size: variance μ + φμ². A departure from eq. (1).
+
+    Parameters
+    ----------
+    counts, log_rate : tensors of shape (B, E)
+    sizes : tensor of shape (B, E) or (E,)
+    """
+    log_ratio = log_rate - sizes.log()
+    varying = counts * log_ratio - (counts + sizes) * torch.nn.functional.softplus(log_ratio)
+    return varying.sum(-1) - negative_binomial_constant(counts, sizes)
+
+
+def negative_binomial_constant(counts: Tensor, sizes: Tensor) -> Tensor:
+    """Return −Σ_e log[Γ(A + r) / (Γ(r) A!)] per subject, (B,): no rate changes it."""
+    parts = torch.lgamma(counts + 1) + torch.lgamma(sizes) - torch.lgamma(counts + sizes)
+    return parts.sum(-1)
+
+
 def latent_space_edges(positions: Tensor, dimension_weights: Tensor) -> Tensor:
     """Return ψ_uv = Σ_r α_r X_ur X_vr for u < v, eq. (6).
 

@@ -18,7 +18,7 @@ from stillome.methods.diagnostics import (
     latent_diagnostics,
     warn_if_collapsed,
 )
-from stillome.methods.graph_vae.graph_settings import GraphSettings
+from stillome.methods.graph_vae.graph_settings import GraphSettings, warn_of_batches
 from stillome.methods.graph_vae.graph_training import GraphTraining, choose_device
 from stillome.methods.graph_vae.history import history_table
 from stillome.methods.graph_vae.preparation import NetworkData
@@ -27,7 +27,7 @@ from stillome.methods.graph_vae.trained_network import TrainedNetwork, below
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
-_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "_whole", "training_hash_")
+_KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
 
 
 @dataclass(eq=False, repr=False)  # writes an `__init__` that only stores, with a full signature
@@ -86,7 +86,7 @@ class GraphVAE(Storable):
         y : array-like of shape (n,) or (n, T), optional
             Traits in any units; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion in any units; needed if the decoder sees confounds (``conditional``).
+            Motion in any units; needed if the decoder sees confounds.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Not used, with a warning: the paper's model has no term for them.
 
@@ -109,6 +109,7 @@ class GraphVAE(Storable):
             nothing if used is None else used,
             nothing if given.traits is None else given.traits,
         )
+        warn_of_batches(settings.plan.batch_size, len(data.edges))
         self._whole = given.whole
         self.training_hash_ = training_hash(data.edges)
         lengths = check_lengths(self.lengths, self.n_regions_)
@@ -211,7 +212,6 @@ class GraphVAE(Storable):
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""
         GraphSettings.of(self, self._invariance_weight)
-        _ = self._conditional  # validated where it is read
         check_random_state(self.random_state)
         choose_device(self.device)
 
@@ -232,18 +232,26 @@ class GraphVAE(Storable):
 
     def _get_state(self) -> ModelState:
         values, arrays = self.network_.state()
-        arrays |= {f"history.{name}": v.to_numpy() for name, v in self.history_.items()}
-        diagnostics = getattr(self, "diagnostics_", None)  # none if the fit failed
-        if diagnostics is not None:
-            arrays["diagnostics.kl_per_dimension"] = diagnostics.kl_per_dimension
-        values |= {name: getattr(self, name) for name in _KEPT}
-        values["active_units"] = None if diagnostics is None else diagnostics.active_units
-        values["history_columns"] = list(self.history_.columns)
-        return ModelState(values, arrays)
+        return self._with_learning(values | {"whole": self._whole}, arrays)
 
     def _set_state(self, state: ModelState) -> None:
         self.network_ = TrainedNetwork.from_state(state)
         self.confound_distribution_ = self.network_.confound_distribution
+        self._whole = state.values["whole"]
+        self._set_learning(state)
+
+    def _with_learning(self, values: dict[str, Any], arrays: dict[str, Any]) -> ModelState:
+        """Add the course of the training, and what every graph VAE keeps."""
+        arrays = arrays | {f"history.{name}": v.to_numpy() for name, v in self.history_.items()}
+        diagnostics = getattr(self, "diagnostics_", None)  # none if the fit failed
+        if diagnostics is not None:
+            arrays["diagnostics.kl_per_dimension"] = diagnostics.kl_per_dimension
+        values = values | {name: getattr(self, name) for name in _KEPT}
+        values["active_units"] = None if diagnostics is None else diagnostics.active_units
+        values["history_columns"] = list(self.history_.columns)
+        return ModelState(values, arrays)
+
+    def _set_learning(self, state: ModelState) -> None:
         history = below(state.arrays, "history.")
         columns = state.values["history_columns"]
         self.history_ = pd.DataFrame({name: history[name] for name in columns})

@@ -1,4 +1,4 @@
-"""Eqs. (3), (5), (6) and both divergences with their derivatives written out, for training speed.
+"""Likelihoods, eqs. (5), (6) and both divergences with their derivatives, for training speed.
 
 `equations` holds the same formulas as they read; the tests hold both against each other. Taken
 apart by autograd they would pass over the (B, E) edges about twenty times per step; here it is six,
@@ -77,6 +77,28 @@ class PoissonCost(torch.autograd.Function):
         """Return the derivative to the log rate; counts are data."""
         rate, counts = ctx.saved_tensors
         return (rate - counts).mul_(gradient[:, None]), None
+
+
+class NegativeBinomialCost(torch.autograd.Function):
+    """Σ_e (A_e + r_e) log(1 + μ_e / r_e) − A_e log(μ_e / r_e) per subject, r = 1/φ the size.
+
+    This is −log NB(A; μ, φ) without the constant of `equations.negative_binomial_constant`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, log_ratio: Tensor, counts: Tensor, sizes: Tensor) -> Tensor:
+        """Take log(μ / r), A and r, each (B, E) or broadcast to it; answer (B,)."""
+        ctx.save_for_backward(log_ratio, counts, sizes)
+        total = (counts + sizes).mul_(torch.nn.functional.softplus(log_ratio)).sum(1)
+        return total - torch.linalg.vecdot(counts, log_ratio)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        """Return the derivative to the log ratio; counts and sizes are given."""
+        log_ratio, counts, sizes = ctx.saved_tensors
+        slope = (counts + sizes).mul_(log_ratio.sigmoid()).sub_(counts)
+        return slope.mul_(gradient[:, None]), None, None
 
 
 class LatentCost(torch.autograd.Function):

@@ -4,11 +4,11 @@ from stillome.methods.graph_vae.estimator import GraphVAE
 
 
 class GATE(GraphVAE):
-    """The network of `InvVAE` without confounds in the decoder and with λ = 0.
+    """The network of `InvVAE.as_published` without confounds in the decoder and with λ = 0.
 
     Confounds may be passed to every method and are not used; `adjust` is the reconstruction,
-    which is what the paper shows for GATE. The parameters are those of `InvVAE`, without
-    `invariance_weight` and `conditional`.
+    which is what the paper shows for GATE. The parameters are those of `InvVAE` that are no
+    departures from the paper, with the values of `as_published`.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """The parameters of the graph VAE, validated once at the start of `fit`."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from stillome.cohort.validation import check_count
-from stillome.exceptions import InputError
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.graph_vae.network import Architecture
 from stillome.methods.graph_vae.train import TrainingPlan
+
+_USUAL_BATCH = 32  # the default, as published
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,17 @@ class GraphSettings:
     def architecture(self, n_confounds: int, n_traits: int) -> Architecture:
         """Return the sizes of the network for so many confounds and traits."""
         return Architecture(self.n_components, self.hidden, self.n_layers, n_confounds, n_traits)
+
+
+def warn_of_batches(batch_size: int, n_subjects: int) -> None:
+    """Warn if a batch was asked for that is larger than the cohort; the default needs no words."""
+    if batch_size > max(n_subjects, _USUAL_BATCH):
+        warnings.warn(
+            f"batch_size={batch_size} is larger than the {n_subjects} subjects: every step uses "
+            "all of them, and an epoch is one step. Lower batch_size.",
+            StillomeWarning,
+            stacklevel=3,
+        )
 
 
 def _neighbors(value: Any, n_dimensions: int) -> tuple[int, ...]:

@@ -1,8 +1,7 @@
 """From judged data to a trained network: split, prepare, build, train, leave checkpoints."""
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,13 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import InputError
 from stillome.methods.confound_distribution import ConfoundDistribution
-from stillome.methods.graph_vae.checkpoint import read_checkpoint, write_checkpoint
 from stillome.methods.graph_vae.graph_settings import GraphSettings
 from stillome.methods.graph_vae.layers import closeness_of_regions, neighbor_mask
 from stillome.methods.graph_vae.network import GraphVAEModule
 from stillome.methods.graph_vae.preparation import NetworkData, Preparation
-from stillome.methods.graph_vae.train import (
-    EpochRecord,
-    Progress,
-    TrainingPlan,
-    copy_weights,
-    make_optimizer,
-    train,
-)
+from stillome.methods.graph_vae.train import EpochRecord, Progress, TrainingPlan, copy_weights
 from stillome.methods.graph_vae.trained_network import TrainedNetwork
+from stillome.methods.graph_vae.training_loop import checkpoint_name, run_training
 
 # The mean count of an edge that no subject has: half a fibre in the whole cohort.
 _HALF_A_FIBRE = 0.5
@@ -86,30 +78,24 @@ class GraphTraining:
         callback: Callable[[EpochRecord], Any] | None = None,
     ) -> None:
         """Train, going on from the checkpoint of the same run if there is one."""
-        self.module.to(device)
-        optimizer = make_optimizer(self.module, self.plan)
-        path = None if checkpoint_dir is None else self._checkpoint(Path(checkpoint_dir), data)
-        if path is not None and path.exists():
-            self.progress = read_checkpoint(path, self.module, optimizer, self.generator)
-
-        def after_epoch(record: EpochRecord, progress: Progress) -> None:
-            if path is not None:
-                write_checkpoint(path, self.module, optimizer, self.generator, progress)
-            if callback is not None:
-                callback(record)
-
+        checkpoint = None
+        if checkpoint_dir is not None:
+            rows = (self.training_rows, self.validation_rows)
+            arrays = [values for part in rows for values in data.take(part)]
+            name = checkpoint_name(self.plan, self.module, [*arrays, self.mask])
+            checkpoint = Path(checkpoint_dir) / name
         held_out = data.take(self.validation_rows)
-        validation = self.preparation.subjects(held_out).to(device) if len(held_out.edges) else None
-        subjects = self.preparation.subjects(data.take(self.training_rows)).to(device)
-        train(
+        subjects = self.preparation.subjects(data.take(self.training_rows))
+        run_training(
             self.module,
-            subjects,
-            validation,
             self.plan,
+            subjects,
+            self.preparation.subjects(held_out) if len(held_out.edges) else None,
             self.generator,
-            optimizer=optimizer,
-            progress=self.progress,
-            after_epoch=after_epoch,
+            self.progress,
+            device,
+            checkpoint=checkpoint,
+            callback=callback,
         )
 
     def trained(self, data: NetworkData) -> TrainedNetwork:
@@ -117,19 +103,6 @@ class GraphTraining:
         confounds = data.confounds[self.training_rows]
         known = ConfoundDistribution.fit(confounds) if confounds.shape[1] else None
         return TrainedNetwork(self.module, self.preparation, self.mask, known)
-
-    def _checkpoint(self, folder: Path, data: NetworkData) -> Path:
-        """Name the file by everything that decides the bits of the run, except its length."""
-        digest = hashlib.sha256()
-        plan = replace(self.plan, max_epochs=0)
-        digest.update(repr((plan, self.module.architecture)).encode())
-        for values in self.module.state_dict().values():
-            digest.update(values.detach().cpu().numpy().tobytes())
-        for rows in (self.training_rows, self.validation_rows):
-            for values in data.take(rows):
-                digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
-        digest.update(self.mask.tobytes())
-        return folder / f"{digest.hexdigest()[:16]}.safetensors"
 
 
 def choose_device(device: str) -> torch.device:

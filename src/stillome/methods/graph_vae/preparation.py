@@ -14,7 +14,7 @@ from stillome.methods.graph_vae.network import Subjects
 
 # Added to the standard deviation of an edge on the log scale: no division by 0 for an edge that is
 # always absent, and no large inputs from one that is nearly always absent.
-_SPREAD_FLOOR = 0.1
+SPREAD_FLOOR = 0.1
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Preparation:
         """Learn from training subjects."""
         logs = np.log1p(np.asarray(data.edges, dtype=np.float32))
         center = logs.mean(0, dtype=np.float64)
-        spread = logs.std(0, dtype=np.float64) + _SPREAD_FLOOR
+        spread = logs.std(0, dtype=np.float64) + SPREAD_FLOOR
         return cls(
             Standardizer(center, spread),
             Standardizer.fit(data.confounds),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -10,6 +10,11 @@ from torch.nn.utils import clip_grad_norm_
 
 from stillome.exceptions import FitError
 from stillome.methods.graph_vae.network import GraphVAEModule, Subjects
+from stillome.methods.graph_vae.person_network import PersonNetwork, StagedSubjects
+
+# The paper's network with its subjects, or that on the stages with its own.
+TrainableNetwork: TypeAlias = GraphVAEModule | PersonNetwork
+AnySubjects: TypeAlias = Subjects | StagedSubjects
 
 # A unit is active when its posterior mean differs between subjects by more than this variance
 # (Burda, Grosse and Salakhutdinov, 2016).
@@ -66,10 +71,15 @@ class Progress:
     milestone: float = float("inf")
     history: list[EpochRecord] = field(default_factory=list)
 
+    def note_start(self, start: EpochRecord) -> None:
+        """Enter the untrained network as epoch 0, to be improved on."""
+        self.history.append(start)
+        self.best_loss = self.milestone = start.watched
+
 
 def run_epoch(
-    module: GraphVAEModule,
-    subjects: Subjects,
+    module: TrainableNetwork,
+    subjects: AnySubjects,
     plan: TrainingPlan,
     generator: torch.Generator,
     optimizer: torch.optim.Optimizer | None = None,
@@ -81,8 +91,8 @@ def run_epoch(
 
     Parameters
     ----------
-    module : GraphVAEModule
-    subjects : Subjects
+    module : GraphVAEModule or PersonNetwork
+    subjects : Subjects or StagedSubjects
     plan : TrainingPlan
     generator : torch.Generator
         On the CPU; draws the order and the noise.
@@ -98,13 +108,22 @@ def run_epoch(
     with torch.set_grad_enabled(optimizer is not None):
         for rows in order.tensor_split(-(-n_subjects // plan.batch_size)):
             noise = torch.randn(noise_shape[0], len(rows), noise_shape[1], generator=generator)
-            loss = module.loss(subjects.take(rows), noise.to(device), plan.invariance_weight)
+            batch: Any = subjects.take(rows)  # of the kind that belongs to the module
+            loss = module.loss(batch, noise.to(device), plan.invariance_weight)
             if optimizer is not None:
                 _step(module, loss.total.mean(), optimizer, plan.gradient_clip)
             sums += torch.stack(loss[:5]).detach().sum(1)
             means.append(loss.posterior.mean.detach())
     total, nll, kl, marginal_kl, trait_nll = (sums / n_subjects).tolist()
     return EpochTerms(total, nll, kl, marginal_kl, trait_nll, active_units(torch.cat(means)))
+
+
+def evaluate(module: TrainableNetwork, subjects: AnySubjects, plan: TrainingPlan) -> EpochTerms:
+    """Pass once without learning.
+
+    The noise is the same every time, so that epochs differ by their weights and nothing else.
+    """
+    return run_epoch(module, subjects, plan, torch.Generator().manual_seed(_VALIDATION_SEED))
 
 
 def active_units(means: Tensor) -> int:
@@ -114,15 +133,15 @@ def active_units(means: Tensor) -> int:
     return int((means.var(0) > ACTIVE_VARIANCE).sum())
 
 
-def make_optimizer(module: GraphVAEModule, plan: TrainingPlan) -> torch.optim.Adam:
+def make_optimizer(module: TrainableNetwork, plan: TrainingPlan) -> torch.optim.Adam:
     """Return Adam in one kernel: with < 1 M parameters the loop over tensors would cost more."""
     return torch.optim.Adam(module.parameters(), lr=plan.learning_rate, fused=True)
 
 
 def train(
-    module: GraphVAEModule,
-    training: Subjects,
-    validation: Subjects | None,
+    module: TrainableNetwork,
+    training: AnySubjects,
+    validation: AnySubjects | None,
     plan: TrainingPlan,
     generator: torch.Generator,
     *,
@@ -149,13 +168,12 @@ def train(
         When the loss is not finite. However training ends, the network holds its best weights.
     """
     try:
-        for epoch in range(len(progress.history) + 1, plan.max_epochs + 1):
+        done = progress.history[-1].epoch if progress.history else 0
+        for epoch in range(done + 1, plan.max_epochs + 1):
             if plan.patience is not None and progress.epochs_waited >= plan.patience:
                 break
             terms = run_epoch(module, training, plan, generator, optimizer)
-            # The same noise every time, so that epochs differ by their weights and nothing else.
-            fixed = torch.Generator().manual_seed(_VALIDATION_SEED)
-            checked = None if validation is None else run_epoch(module, validation, plan, fixed)
+            checked = None if validation is None else evaluate(module, validation, plan)
             record = EpochRecord(epoch, terms, checked)
             _check_finite(record, plan, progress)
             _note(record, module, plan, progress)
@@ -165,13 +183,13 @@ def train(
         module.load_state_dict(progress.best_weights)
 
 
-def copy_weights(module: GraphVAEModule) -> dict[str, Tensor]:
+def copy_weights(module: TrainableNetwork) -> dict[str, Tensor]:
     """Return a copy of all weights that later steps do not change."""
     return {name: values.detach().clone() for name, values in module.state_dict().items()}
 
 
 def _step(
-    module: GraphVAEModule, loss: Tensor, optimizer: torch.optim.Optimizer, clip: float | None
+    module: TrainableNetwork, loss: Tensor, optimizer: torch.optim.Optimizer, clip: float | None
 ) -> None:
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
@@ -191,16 +209,15 @@ def _check_finite(record: EpochRecord, plan: TrainingPlan, progress: Progress) -
 
 
 def _note(
-    record: EpochRecord, module: GraphVAEModule, plan: TrainingPlan, progress: Progress
+    record: EpochRecord, module: TrainableNetwork, plan: TrainingPlan, progress: Progress
 ) -> None:
     """Enter the epoch into the history; keep its weights if they are the best so far."""
     progress.history.append(record)
     if record.watched < progress.best_loss:
         progress.best_loss, progress.best_epoch = record.watched, record.epoch
         progress.best_weights = copy_weights(module)
-    if record.watched < progress.milestone - plan.tolerance * abs(progress.milestone) or (
-        record.epoch == 1
-    ):
+    first = progress.milestone == float("inf")
+    if first or record.watched < progress.milestone - plan.tolerance * abs(progress.milestone):
         progress.milestone, progress.epochs_waited = record.watched, 0
     else:
         progress.epochs_waited += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,9 +91,7 @@ class Adjusting:
         ranks = self.model.edge_ranks
         positions = positions_in_step(self.edges, seed, ranks)
         model = self.model.drawn(np.random.default_rng(seed))
-        latent = self.latent + model.encoder.posterior_sd * self._normal(
-            [*seed, _OF_Z], self.latent.shape[1]
-        )
+        latent = self.latent + self._latent_sd * self._normal([*seed, _OF_Z], self.latent.shape[1])
         if not self._counted.all():
             # Effects are drawn already; what is added makes all draws as wide as on average.
             typical = self.model.typical_log_ratio_sd(self.level)
@@ -151,6 +150,10 @@ class Adjusting:
     def _log_ratio_sd(self) -> Floats:
         """The posterior sd of the motion effect of each subject and edge, (n, E)."""
         return self.model.log_ratio_sd(self.latent, self.motion, self.level)
+
+    @cached_property
+    def _latent_sd(self) -> Floats:
+        return self.model.latent_sd(self.edges, self.motion)
 
     @property
     def _there(self) -> Floats:
@@ -216,6 +219,13 @@ class Adjusting:
 def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
     """Return the mean log-likelihood per subject given its own z and motion, in nats."""
     latent, motion = model.encode(edges, confounds)
+    return float(log_likelihoods(model, edges, latent, motion).mean())
+
+
+def log_likelihoods(
+    model: InvariantModel, edges: NDArray[Any], latent: Floats, motion: Floats
+) -> Floats:
+    """Return log p(A | z, c) of every subject (n,), in nats; motion without missing values."""
     counts = np.round(model.counts(edges).astype(np.float64))
     floors = model.support.floors(counts) if model.whole else np.ones((len(counts), 1))
     law = model.count_law(model.law(latent, motion, motion), motion, floors)
@@ -223,4 +233,4 @@ def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats
     if model.whole:
         present = (1 - law.empty) / (1 - law.below) * likely
         likely = np.where(counts > 0, present, law.empty)
-    return float(np.log(np.maximum(likely, 1e-300)).sum(axis=1).mean())
+    return np.asarray(np.log(np.maximum(likely, 1e-300)).sum(axis=1))

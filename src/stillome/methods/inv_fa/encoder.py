@@ -13,12 +13,8 @@ import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.inv_fa.moments import log_moments
-from stillome.methods.inv_fa.spreads import (
-    bounded_exp,
-    fit_common_scale,
-    fit_stretched,
-    fit_unit_scale,
-)
+from stillome.methods.inv_fa.remaining import RemainingDependence
+from stillome.methods.inv_fa.spreads import bounded_exp, fit_common_scale
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
@@ -26,7 +22,6 @@ from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import pool_effects
-from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.numeric_limits import LARGEST_EXPLAINED, LOG_RATE_RANGE
 
@@ -75,17 +70,24 @@ class FactorEncoder:
 
     def encode(self, values: AnyFloats, functions: AnyFloats) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E)."""
+        standard = self.standardised(values, functions)
+        means = (standard @ self.weights.astype(values.dtype)).astype(np.float64)
+        return self.remaining.removed(means, functions)
+
+    def standardised(self, values: AnyFloats, functions: AnyFloats) -> AnyFloats:
+        """Return the input (n, E) standardised, without drift and change of variance."""
         dtype = values.dtype
         standard = _standardised(values, self.offset.astype(dtype), self.scale.astype(dtype))
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
         standard *= bounded_exp(-functions @ self.common_scale).astype(dtype)[:, None]
-        means = (standard @ self.weights.astype(dtype)).astype(np.float64)
-        means -= functions @ self.association
-        means *= bounded_exp(-functions @ self.unit_scale)
-        along = means @ self.directions
-        # The directions are orthonormal once units have unit variance.
-        change = along * (bounded_exp(-functions @ self.scale_slopes) - 1)
-        return np.asarray(means + change @ np.linalg.pinv(self.directions))
+        return standard
+
+    @property
+    def remaining(self) -> RemainingDependence:
+        """What of the means still depends on motion."""
+        return RemainingDependence(
+            self.association, self.unit_scale, self.directions, self.scale_slopes
+        )
 
     def decoder_input(self, latent: Floats, functions: AnyFloats, scanned_at: AnyFloats) -> Floats:
         """Return z as the decoder takes it, with its mean association with motion added back.
@@ -99,8 +101,7 @@ class FactorEncoder:
             Of the motion at which z was encoded. `encode` gives units the same variance at every
             motion. Where motion adds noise, z is less reliable, and that is undone here.
         """
-        scale = bounded_exp(scanned_at @ self.unit_scale)
-        return np.asarray(latent * scale + functions @ self.association)
+        return self.remaining.restored(latent, functions, scanned_at)
 
 
 def encoder_input(
@@ -151,24 +152,15 @@ def fit_encoder(
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     weights, share = _analyse_factors(apart, n_components, n_lost, tuning)
     latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
-    association = fit_association(latent, motion)
-    scatter = motion.scatter(latent, around_motion=True)
-    unit_scale = fit_unit_scale(scatter, motion.values, share)
-    scatter *= bounded_exp(-motion.values @ unit_scale)
-    directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
-    left = latent - motion.values @ association
-    association += _fit_association_along(directions, left, motion)
+    remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
         offset=offset.astype(np.float64),
         scale=scale.astype(np.float64),
         drift=drift,
         weights=weights,
         posterior_sd=np.sqrt(1 - share),
-        association=association,
-        directions=directions,
-        scale_slopes=scale_slopes,
         common_scale=common_scale,
-        unit_scale=unit_scale,
+        **vars(remaining),
     )
 
 
@@ -215,30 +207,6 @@ def _fit_drift(
         for slope in slopes
     ]
     return np.stack(pooled) / motion.spread[:, None]
-
-
-def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
-    """Regress the units on motion; keep what exceeds chance (James and Stein 1961), (P, K)."""
-    slopes = motion.estimating.T.astype(np.float64) @ latent / len(latent)
-    variances = latent.var(axis=0)
-    n_active = int((variances > 0).sum())
-    if n_active < 3:
-        return np.zeros_like(slopes)
-    squares = (slopes**2 / np.where(variances > 0, variances, np.inf)).sum(axis=1, keepdims=True)
-    real = np.maximum(0, 1 - (n_active - 2) / np.maximum(len(latent) * squares, 1e-12))
-    return np.asarray(slopes * real / motion.spread[:, None])
-
-
-def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFunctions) -> Floats:
-    """Regress z on motion along each of a few directions (K, J); keep what exceeds chance.
-
-    Where the variance of z changes with motion, its mean often does, too. Among dozens of units
-    such a change is within sampling error; along the direction alone it is not.
-    """
-    along = latent @ directions
-    slopes = motion.estimating.T.astype(np.float64) @ along / len(latent)
-    slopes = beyond_chance(slopes, along.var(axis=0) / len(latent))
-    return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))
 
 
 def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:

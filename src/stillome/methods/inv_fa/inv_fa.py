@@ -15,7 +15,7 @@ from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, 
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
-from stillome.methods.inv_fa.model_fit import fit_model
+from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import (
@@ -102,6 +102,7 @@ class InvFA(Storable):
         self.random_state = random_state
 
     _tuning = TUNING  # benchmarks/sensitivity.py fits with other records
+    _person: PersonPart | None = None  # another model of the person on the same stages
 
     def fit(
         self,
@@ -172,8 +173,8 @@ class InvFA(Storable):
         self.model_ = self._full_model.weighted(weight)
         self.n_iter_ = self.model_.n_iter
         latent, _ = self.model_.encode(known.edges, known.motion)
-        log_variance = 2 * np.log(np.maximum(self.model_.encoder.posterior_sd, 1e-6))
-        self.diagnostics_ = latent_diagnostics(latent, np.broadcast_to(log_variance, latent.shape))
+        sd = np.maximum(self.model_.latent_sd(known.edges, known.motion), 1e-6)
+        self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(sd))
         self.people_ = People.fit(latent, known.motion, known.traits)
         self.confound_distribution_ = self.people_.confounds
 
@@ -196,10 +197,10 @@ class InvFA(Storable):
             Only with ``return_std=True``.
         """
         edges = self._new_edges(X, confounds)
-        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
         if not return_std:
             return latent
-        return latent, np.broadcast_to(self.model_.encoder.posterior_sd, latent.shape).copy()
+        return latent, self.model_.latent_sd(edges, motion).copy()
 
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
@@ -319,6 +320,7 @@ class InvFA(Storable):
             lengths=lengths,
             covariates=known.covariates,
             tuning=self._tuning,
+            person=self._person,
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
@@ -335,8 +337,7 @@ class InvFA(Storable):
         arrays |= prefixed("people.", self.people_.to_arrays())
         arrays["kl"] = self.diagnostics_.kl_per_dimension
         values = {name: getattr(self, name) for name in _KEPT}
-        values |= {"active_units": self.diagnostics_.active_units}
-        return ModelState(values, arrays)
+        return ModelState(values | {"active_units": self.diagnostics_.active_units}, arrays)
 
     def _set_state(self, state: ModelState) -> None:
         for name in _KEPT:
@@ -346,5 +347,4 @@ class InvFA(Storable):
         self.people_ = People.from_arrays(under("people.", state.arrays))
         self.confound_distribution_ = self.people_.confounds
         self.n_iter_ = self.model_.n_iter
-        active_units = int(state.values["active_units"])
-        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], active_units)
+        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], int(state.values["active_units"]))

@@ -4,6 +4,7 @@ Counts with a floor, or with zeros that the negative binomial does not explain, 
 rounds: with drawn counts in place of zeros after the first (`imputation`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
-from stillome.methods.inv_fa.encoder import encoder_input, fit_association, fit_encoder
+from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.parts import STAGES, InvariantModel
+from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread, weight_unit
 from stillome.methods.stages.convergence import Iterations
@@ -54,6 +56,7 @@ def fit_model(
     lengths: Floats | None,
     covariates: Floats | None,
     tuning: Tuning = TUNING,
+    person: "PersonPart | None" = None,
 ) -> InvariantModel:
     """Fit all parts.
 
@@ -69,11 +72,14 @@ def fit_model(
     lengths : array of shape (E,) in mm, or None
     covariates : array of shape (n, Q), or None
     tuning : Tuning
+    person : callable, optional
+        Another model of the person, put on the stages (`ModelFit`) before presence is fitted.
     """
     order = subject_order(edges, confounds)
     edges, confounds = edges[order], confounds[order]
     covariates = None if covariates is None else covariates[order]
-    fit = _ModelFit.prepare(edges, confounds, covariates, n_regions, lengths, n_components, tuning)
+    fit = ModelFit.prepare(edges, confounds, covariates, n_regions, lengths, n_components, tuning)
+    fit = replace(fit, person=person)
     model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
     model = fit.with_unknown_motion(model)
     n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
@@ -89,7 +95,7 @@ class _Known(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _ModelFit:
+class ModelFit:
     """The training subjects, in the units of the model and in canonical order."""
 
     counts: NDArray[np.float32]
@@ -107,6 +113,7 @@ class _ModelFit:
     n_components: int
     tuning: Tuning
     iterations: Iterations
+    person: "PersonPart | None" = None
 
     @classmethod
     def prepare(
@@ -118,7 +125,7 @@ class _ModelFit:
         lengths: Floats | None,
         n_components: int,
         tuning: Tuning,
-    ) -> "_ModelFit":
+    ) -> "ModelFit":
         """Describe the data: their unit and support, functions of motion, what edges share."""
         whole = is_counted(edges)
         unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
@@ -145,11 +152,13 @@ class _ModelFit:
 
     def model_of_weights(self) -> InvariantModel:
         """Fit to weights, which follow no known distribution."""
-        model, _ = self._core(self.counts)
+        model, _ = self.core(self.counts)
+        if self.person is not None:
+            model, _ = self.person(self, model, self.counts)
         functions = self.motion.values
         z = model.encode_known(self.counts, functions)
-        z = model.encoder.decoder_input(z, functions, functions)
-        log_rates = model.decoder.log_rates(model.effect, functions, z)
+        z = model.decoder_input(z, functions, functions)
+        log_rates = model.log_rates(z, functions, self.confounds)
         spread, grain = fit_spread(self.counts, log_rates)
         none = np.zeros_like(model.decoder.dispersion_slopes)
         decoder = replace(model.decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
@@ -163,7 +172,7 @@ class _ModelFit:
         counts: NDArray[np.float32] = self.counts
         known = _Known()
         for number in range(_ROUNDS):
-            model, effect_chance = self._core(counts, known.effect_chance)
+            model, effect_chance = self.core(counts, known.effect_chance)
             model, law, presence_chance = self._with_presence(model, known)
             known = _Known(model.presence, effect_chance, presence_chance)
             if number == _ROUNDS - 1 or not self._worth_another_round(model.presence):
@@ -172,6 +181,10 @@ class _ModelFit:
                 positions_in_step(self.counts, [number, stream], self.ranks) for stream in (0, 1)
             )
             counts = without_zeros(self.counts, law, level, lot)
+        if self.person is not None:
+            model, changed = self.person(self, model, counts)
+            if changed:
+                model, law, _ = self._with_presence(model, known)
         calibration, small = self._calibration(law)
         spread = fit_effect_spread(self.counts, model.effect, self.motion.values)
         return replace(model, calibration=calibration, small=small, effect_spread=np.array(spread))
@@ -186,7 +199,19 @@ class _ModelFit:
         slopes = fit_association(latent, inferred) / size[:, None]
         return replace(model, unknown_slopes=slopes)
 
-    def _core(
+    def some(self, rows: NDArray[np.intp]) -> "ModelFit":
+        """Return the fit of some of these subjects, with the same functions of motion."""
+        kept = None if self.covariates is None else self.covariates[rows]
+        return replace(
+            self,
+            counts=self.counts[rows],
+            confounds=self.confounds[rows],
+            covariates=kept,
+            motion=MotionFunctions.given(self.basis(self.confounds[rows]), kept),
+            iterations=Iterations(self.tuning.stages),
+        )
+
+    def core(
         self, counts: NDArray[np.float32], by_chance: ChanceVariances | None = None
     ) -> tuple[InvariantModel, ChanceVariances]:
         """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
@@ -269,6 +294,11 @@ class _ModelFit:
         offsets = offsets[few].astype(np.float64)
         small = SmallValues.fit(offsets, floors, log_rates, sizes, self.tuning.stages)
         return calibration, small
+
+
+# From the fit, the model of the factors and the counts its rates were fitted to, to a model with
+# another person part, and whether that differs from the factors.
+PersonPart = Callable[[ModelFit, InvariantModel, NDArray[np.float32]], tuple[InvariantModel, bool]]
 
 
 def _fit_effect(

@@ -108,12 +108,25 @@ class InvariantModel:
         """
         functions = self.basis(confounds)
         read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
-        z = self.encoder.decoder_input(latent, functions, read)
-        log_rates = self.decoder.log_rates(self.effect, functions, z).astype(np.float64)
+        z = self.decoder_input(latent, functions, read)
+        log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
         if self.decoder.grain > 0:
             dispersions += self.decoder.grain * np.exp(-log_rates)
         return WeightLaw(log_rates, dispersions)
+
+    def decoder_input(self, latent: Floats, functions: AnyFloats, scanned_at: AnyFloats) -> Floats:
+        """Return z̃ (n, K), what the decoder reads; see `FactorEncoder.decoder_input`."""
+        return self.encoder.decoder_input(latent, functions, scanned_at)
+
+    def log_rates(self, z: Floats, functions: AnyFloats, confounds: Floats) -> AnyFloats:
+        """Return log rates (n, E) of z̃ at this motion, given as functions and as confounds."""
+        return self.decoder.log_rates(self.effect, functions, z)
+
+    def latent_sd(self, edges: NDArray[Any], confounds: Floats) -> Floats:
+        """Return the posterior standard deviation of z (n, K); confounds as for `encode`."""
+        shape = (len(edges), len(self.encoder.posterior_sd))
+        return np.broadcast_to(self.encoder.posterior_sd, shape)
 
     def count_law(self, rates: WeightLaw, confounds: Floats, floors: Floats) -> CountLaw:
         """Return the distribution of counts with these rates at this motion, floors (n, 1)."""
