@@ -23,6 +23,7 @@ from stillome.cohort.validation import (
     n_regions_of,
 )
 from stillome.cohort.validation.alignment import check_aligned
+from stillome.cohort.validation.confound_checks import check_trainable
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.cautions import (
     refuse_negative,
@@ -194,6 +195,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             if confounds is None
             else check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
         )
+        if known is not None and needs_confounds:
+            check_trainable(known)
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
