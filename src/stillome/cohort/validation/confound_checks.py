@@ -10,6 +10,7 @@ from stillome.exceptions import ConfoundsError, ConfoundValueError
 _SUBJECTS_PER_MEASURE, _SUBJECTS_PER_DUMMY = 10, 2
 _TAIL = 0.05  # share of subjects on either side that does not decide how far values may lie
 _FAR = 50.0  # ranges of the other subjects; a lognormal measure of motion stays below 10
+_ALONE = 10.0  # times as far as the next; counts of outlier slices have long tails
 _FEWEST = 10  # with fewer subjects nobody can say what is usual
 
 
@@ -53,12 +54,11 @@ def _check_unit(values: Floats, column: int) -> None:
     known = values[~np.isnan(values)]
     if len(known) < _FEWEST:
         return
-    low, high = np.quantile(known, [_TAIL, 1 - _TAIL])
+    row = int(np.nanargmax(np.abs(values - np.median(known))))
+    low, high = np.nanquantile(np.delete(values, row), [_TAIL, 1 - _TAIL])
     distance = np.nan_to_num(np.maximum(low - values, values - high))
-    row = int(distance.argmax())
-    others = np.delete(values, row)
-    low, high = np.nanquantile(others, [_TAIL, 1 - _TAIL])
-    if high > low and max(low - values[row], values[row] - high) > _FAR * (high - low):
+    next_one = np.delete(distance, row).max()
+    if high > low and distance[row] > max(_FAR * (high - low), _ALONE * next_one):
         said = (
             f"the others lie between {low:.3g} and {high:.3g}. Is this value in another unit? "
             "Correct it or leave out the subject."

@@ -72,7 +72,7 @@ def test_straight_beyond_the_outermost_knots_and_level_beyond_the_limits(side):
     confounds = skewed()
     basis = MotionBasis.fit(confounds)
     ends, limits = basis.knots[0, [0, -1]] * basis.scales[0], basis.limits[:, 0]
-    near = ends + [-0.2, 0.3]  # where a subject does not have too much leverage yet
+    near = ends + np.array([-0.2, 0.3])  # where a subject does not have too much leverage yet
     line = np.linspace(*((near[0], ends[0]) if side == "below" else (ends[1], near[1])), 50)
     bends = np.diff(basis(line[:, None]), n=2, axis=0)
     assert np.abs(bends).max() < 1e-6 * np.abs(basis(line[:, None])).max()
