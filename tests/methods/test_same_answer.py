@@ -6,10 +6,10 @@ answers depend on the order of subjects and regions; those of all other methods 
 
 import numpy as np
 import pytest
-from moving_people import MovingPeople
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
+from moving_people import MovingPeople
 from stillome.cohort.edges import edges_to_matrices
 from stillome.methods.registry import METHODS, make_method
 
