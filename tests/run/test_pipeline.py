@@ -233,7 +233,7 @@ def test_a_run_is_continued_with_the_settings_it_was_begun_with(whole, change, s
 
 
 def test_a_run_is_not_continued_with_inputs_that_were_changed(whole, tmp_path, monkeypatch):
-    out, settings, _ = whole
+    _, settings, _ = whole
     monkeypatch.chdir(tmp_path)
     write_study(Path("study"), seed=SEED)
     with pytest.raises(InterruptedHere):
