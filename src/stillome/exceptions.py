@@ -18,12 +18,18 @@ class ConfoundsError(InputError):
     """Motion (or another confound) is missing, constant, or does not match the subjects."""
 
 
-class MissingConfoundError(ConfoundsError):
-    """A value of a subject is missing where it is needed: in which argument, row and column."""
+class ConfoundValueError(ConfoundsError):
+    """One value of a subject cannot be used: in which argument, row and column, and why."""
 
-    def __init__(self, message: str, argument: str = "", row: int = 0, column: int = 0) -> None:
+    def __init__(
+        self, message: str, argument: str = "", row: int = 0, column: int = 0, reason: str = ""
+    ) -> None:
         super().__init__(message)
-        self.argument, self.row, self.column = argument, row, column
+        self.argument, self.row, self.column, self.reason = argument, row, column, reason
+
+
+class MissingConfoundError(ConfoundValueError):
+    """A value of a subject is missing where it is needed."""
 
 
 class FileError(StillomeError):

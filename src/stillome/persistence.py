@@ -6,8 +6,6 @@ Arrays are `.npy` (never pickled), tables are TSV with ``n/a`` for missing, head
 import contextlib
 import json
 import os
-import shutil
-import tempfile
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, InputError
+from stillome.locks import PREFIX, holder_beside, swap
 
 MISSING = "n/a"
 
@@ -67,7 +66,8 @@ def written_aside(
         target = target.resolve()
         check_replaceable(target, overwrite=overwrite, marker=marker)
         target.parent.mkdir(parents=True, exist_ok=True)
-        holder = Path(tempfile.mkdtemp(prefix=".stillome-", dir=target.parent))
+        holding = holder_beside(target)
+        holder = holding.__enter__()
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(
@@ -77,11 +77,16 @@ def written_aside(
         aside = holder / target.name
         yield aside
         check_replaceable(target, overwrite=overwrite, marker=marker)
-        _swap(aside, target, holder)
+        swap(aside, target, holder)
     except OSError as error:
         raise FileError(f"{target}: could not be written ({error.strerror or error}).") from error
     finally:
-        shutil.rmtree(holder, ignore_errors=True)
+        holding.__exit__(None, None, None)
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a process had written aside and was killed."""
+    return all(entry.name.startswith(PREFIX) for entry in folder.iterdir())
 
 
 def check_replaceable(
@@ -105,28 +110,13 @@ def check_replaceable(
         if marker is not None and target.is_file():
             raise FileError(f"{target} is a file; results need a folder. Choose another name.")
         earlier = target.is_file() or (marker is not None and (target / marker).is_file())
-        if not earlier and any(target.iterdir()):
+        if not earlier and not is_empty(target):
             raise FileError(
                 f"{target} is a folder that holds other things; it is not replaced. "
                 "Choose another name."
             )
     except (OSError, ValueError) as error:
         raise FileError(f"{target}: cannot be read ({error}).") from error
-
-
-def _swap(aside: Path, target: Path, holder: Path) -> None:
-    if not target.is_dir():
-        aside.replace(target)
-        return
-    # A folder cannot be renamed over another one: the old one is renamed first, and renamed back
-    # if the new one cannot be put in its place.
-    old = holder / f"{target.name}.old"
-    target.rename(old)
-    try:
-        aside.rename(target)
-    except OSError:
-        old.rename(target)
-        raise
 
 
 def write_json(path: str | os.PathLike[str], content: dict[str, Any]) -> None:

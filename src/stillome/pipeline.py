@@ -9,7 +9,7 @@ from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers, one_thread_each
 from stillome.run.run_files import REPORTING
 from stillome.run.settings import RunSettings
-from stillome.run.stepping import Step, start_run, steps_asked_for, take_steps
+from stillome.run.stepping import Claim, Step, start_run, steps_asked_for, take_steps
 
 
 def report_step(folder: RunFolder, workers: Workers) -> None:
@@ -78,6 +78,9 @@ def run_pipeline(
     """
     workers = Workers(n_jobs, progress or say_nothing)
     begin = step or (lambda name: None)
-    folder = start_run(settings, out, resume=resume, overwrite=overwrite, begin=begin)
-    take_steps(folder, steps_of(folder.settings, report=report), workers, begin)
+    with Claim() as claim:
+        folder = start_run(
+            settings, out, resume=resume, overwrite=overwrite, begin=begin, claim=claim
+        )
+        take_steps(folder, steps_of(folder.settings, report=report), workers, begin)
     return folder.path

@@ -1,4 +1,5 @@
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -86,6 +87,45 @@ def test_ctrl_c_says_how_to_continue_and_that_works(tmp_path):
     assert told.endswith("--no-report --resume")
     assert main(shlex.split(told)[1:]) == 0
     assert (out / "subjects.tsv").is_file()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_other_signals_end_the_workers_too_and_say_how_to_continue(name, tmp_path):
+    settings = write_study(tmp_path / "study", 24, trait=(), traits=(), baselines=())
+    out = tmp_path / "out"
+    words = shlex.split(command_line(settings, out))[1:]
+    process = start(
+        *(sys.executable, "-m", "stillome", *words, "--jobs", "2", "--no-report"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (out / "adjusted").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Continue with: stillome run" in err and "Traceback" not in err
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("workers are left behind")
+
+
+@pytest.mark.parametrize("place", ["/dev/full", None])
+def test_a_closed_or_full_output_after_the_work_is_no_failure(place, tmp_path):
+    command = [sys.executable, "-m", "stillome", "simulate", "--out", str(tmp_path / "new")]
+    closing = "exec 1>&-" if place is None else f"exec 1>{place}"
+    line = f"{closing}; exec {shlex.join(command)} --subjects 12"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr and (tmp_path / "new").is_dir()
 
 
 def without(words, option):

@@ -13,6 +13,7 @@ from odd_inputs import (
     spoiled_matrices,
 )
 from stillome.cohort import validation
+from stillome.cohort.confound_coding import ConfoundCoding
 from stillome.cohort.validation import (
     aligned_table,
     as_floats,
@@ -31,6 +32,7 @@ from stillome.cohort.validation import (
     n_regions_of,
     subject_positions,
 )
+from stillome.cohort.validation.confound_checks import check_trainable
 from stillome.exceptions import ConfoundsError, InputError, StillomeError
 
 ONE_ARGUMENT = {
@@ -223,3 +225,27 @@ def test_the_same_seed_gives_the_same_generator():
     first, second = check_random_state(5), check_random_state(5)
     assert first.integers(2**60) == second.integers(2**60)
     assert check_random_state(first) is first
+
+
+@pytest.mark.parametrize("factor", [1000, -1000])
+def test_one_value_in_another_unit_is_named(factor):
+    motion = np.random.default_rng(0).lognormal(-1, 0.6, (50, 2))
+    check_trainable(motion)
+    motion[7, 1] *= factor
+    with pytest.raises(ConfoundsError, match=r"at subject 7, column 1; .* another unit\?"):
+        check_trainable(motion)
+    coding = ConfoundCoding(("rms_mm", "rotation_rad"))
+    with (
+        pytest.raises(ConfoundsError, match=r"^'rotation_rad' of subject 'sub-7' is .* unit\?"),
+        coding.naming([f"sub-{i}" for i in range(50)]),
+    ):
+        check_trainable(motion)
+
+
+def test_large_motion_rare_sites_and_rare_outliers_are_no_other_unit():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        heavy = rng.lognormal(0, 1.2, 2000)
+        rare = (np.arange(2000) == 7) * 1.0
+        slices = rng.poisson(rng.lognormal(-1, 2, 2000))
+        check_trainable(np.column_stack([heavy, rare, slices]))

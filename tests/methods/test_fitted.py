@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stillome.cohort.confound_coding import ConfoundCoding
 from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
 from stillome.methods.fitted import FittedModel, load_fitted, save_fitted
+from stillome.methods.header_values import checksum
 from stillome.methods.linear.edgewise import EdgewiseRegression
 
 REGIONS = ("ctx-lh-insula", "ctx-rh-insula", "ctx-lh-cuneus", "ctx-rh-cuneus")
@@ -135,8 +136,9 @@ def test_levels_that_cannot_be_read_are_refused(
 ) -> None:
     save_fitted(SITES, tmp_path / "model")
     header = json.loads((tmp_path / "model" / "model.json").read_text())
-    inputs = header["inputs"] | {"coding": coding}
-    (tmp_path / "model" / "model.json").write_text(json.dumps(header | {"inputs": inputs}))
+    header["inputs"] |= {"coding": coding}
+    header["header_sha256"] = checksum(header)
+    (tmp_path / "model" / "model.json").write_text(json.dumps(header))
     with pytest.raises(FileError, match=says) as refused:
         load_fitted(tmp_path / "model")
     assert str(tmp_path / "model") in str(refused.value)

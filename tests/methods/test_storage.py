@@ -1,5 +1,6 @@
 """Model folders: what is kept, and what a damaged or foreign one is answered with."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -7,11 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as dump_arrays
 
 from stillome.exceptions import FileError, NotFittedError
 from stillome.methods import METHODS, make_method
 from stillome.methods.graph_vae.gate import GATE
 from stillome.methods.graph_vae.inv_vae import InvVAE
+from stillome.methods.header_values import checksum
 from stillome.methods.storage import (
     ModelState,
     StoredModel,
@@ -47,7 +51,7 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 def test_the_header_says_what_the_folder_is(saved: Path) -> None:
     header = json.loads((saved / "model.json").read_text())
-    assert (header["format"], header["version"], header["class"]) == ("stillome-model", 1, "GATE")
+    assert (header["format"], header["version"], header["class"]) == ("stillome-model", 2, "GATE")
     assert header["training_sha256"] == training_hash(rng().poisson(5.0, (20, 6)))
     assert {"python", "numpy", "torch", "stillome"} <= set(header["libraries"])
     assert sorted(file.name for file in saved.iterdir()) == ["arrays.safetensors", "model.json"]
@@ -90,8 +94,8 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_later_version_asks_for_an_update(folder: Path) -> None:
-    _edit(folder, version=2)
-    with pytest.raises(FileError, match=r"model format 2.*Update stillome"):
+    _edit(folder, version=3)
+    with pytest.raises(FileError, match=r"model format 3.*Update stillome"):
         GATE.load(folder)
 
 
@@ -138,8 +142,38 @@ def test_a_header_damaged_anywhere_never_escapes_as_another_error(
         loaded = GATE.load(folder)
     except FileError as error:
         assert str(folder) in str(error)
-    else:
-        assert isinstance(loaded, GATE)
+    else:  # only blanks were changed
+        assert isinstance(loaded, GATE) and json.loads(damaged) == json.loads(header)
+
+
+def test_a_changed_parameter_is_noticed(folder: Path) -> None:
+    header = json.loads((folder / "model.json").read_text())
+    for name, value in header["parameters"].items():
+        if isinstance(value, int):
+            _edit(folder, parameters=header["parameters"] | {name: value + 1})
+            with pytest.raises(FileError, match="was changed after the model was saved"):
+                GATE.load(folder)
+
+
+@pytest.mark.parametrize("change", ["shape", "dtype", "finite", "name", "one less"])
+def test_arrays_are_those_the_header_tells_of(folder: Path, change: str) -> None:
+    arrays = load_arrays((folder / "arrays.safetensors").read_bytes())
+    name, values = next((n, v) for n, v in arrays.items() if v.dtype.kind == "f" and v.size > 1)
+    others = {n: v for n, v in arrays.items() if n != name}
+    changed = {
+        "shape": {name: values.ravel()[:-1]},
+        "dtype": {name: values.astype(np.float16)},
+        "finite": {name: np.full_like(values, np.nan)},
+        "name": {f"{name}.other": values},
+        "one less": {},
+    }[change]
+    payload = dump_arrays(others | changed)
+    (folder / "arrays.safetensors").write_bytes(payload)
+    header = json.loads((folder / "model.json").read_text())
+    header |= {"arrays_sha256": hashlib.sha256(payload).hexdigest()}
+    _edit(folder, **header | {"header_sha256": checksum(header)})
+    with pytest.raises(FileError, match="holds other arrays"):
+        GATE.load(folder)
 
 
 def test_any_method_can_be_kept(tmp_path: Path) -> None:

@@ -232,6 +232,55 @@ def test_a_run_is_continued_with_the_settings_it_was_begun_with(whole, change, s
     assert says in str(refused.value)
 
 
+def test_a_run_is_not_continued_with_inputs_that_were_changed(whole, tmp_path, monkeypatch):
+    _, settings, _ = whole
+    monkeypatch.chdir(tmp_path)
+    write_study(Path("study"), seed=SEED)
+    with pytest.raises(InterruptedHere):
+        run_pipeline(settings, "out", report=False, step=interrupt_at("Fitting"))
+    motion = Path(settings.motion[0])
+    motion.write_text(motion.read_text().replace("0.3", "0.4", 1))
+    with pytest.raises(FileError, match="was changed since the run"):
+        run_pipeline(settings, "out", resume=True, report=False)
+
+
+def test_two_runs_do_not_write_into_one_folder(whole, tmp_path, monkeypatch):
+    _, settings, _ = whole
+    monkeypatch.chdir(tmp_path)
+    write_study(Path("study"), seed=SEED)
+    refused = []
+
+    def begin_another(name):
+        for options in ({"resume": True}, {"overwrite": True}, {}):
+            with pytest.raises(FileError) as error:
+                run_pipeline(settings, "out", report=False, **options)
+            refused.append(str(error.value))
+        raise InterruptedHere
+
+    with pytest.raises(InterruptedHere):
+        run_pipeline(settings, "out", report=False, progress=lambda *_: begin_another(""))
+    assert all("another run is writing into it" in sentence for sentence in refused)
+    assert (tmp_path / "out" / "run.json").is_file()
+
+
+def test_a_run_that_was_begun_while_another_was_read_is_refused(whole, tmp_path, monkeypatch):
+    _, settings, _ = whole
+    monkeypatch.chdir(tmp_path)
+    write_study(Path("study"), seed=SEED)
+
+    def first_while_reading(name):
+        with pytest.raises(InterruptedHere):
+            run_pipeline(settings, "out", report=False, step=stop_after_reading)
+
+    def stop_after_reading(name):
+        if name != "Reading":
+            raise InterruptedHere
+
+    with pytest.raises(FileError, match="another run was begun here"):
+        run_pipeline(settings, "out", report=False, step=first_while_reading)
+    assert (tmp_path / "out" / "run.json").is_file()
+
+
 def test_a_run_of_another_version_is_not_continued(whole, tmp_path):
     out, settings, _ = whole
     header = json.loads((out / "run.json").read_text())

@@ -3,11 +3,13 @@
 A new verb is a function in a file of its own, whose docstring is its help; it is added to `VERBS`.
 """
 
+import contextlib
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from types import TracebackType
 from typing import Annotated, TextIO
 
@@ -25,6 +27,7 @@ from stillome.cli.inspect import inspect
 from stillome.cli.motion import motion
 from stillome.cli.option_words import in_options, speak_as
 from stillome.cli.predict import predict
+from stillome.cli.process import Output, stopped_by_signals
 from stillome.cli.report import report
 from stillome.cli.reproduce import reproduce
 from stillome.cli.run import run
@@ -98,14 +101,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report it.
     """
     sys.excepthook = _report_our_mistake
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), stopped_by_signals(), redirect_stdout(Output(sys.stdout)):
         warnings.showwarning = _show_warning
         code = _answer(arguments)
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has had enough; nothing more is to be flushed at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        # Whoever read our output has had enough, or its disk is full; the work itself is done, and
+        # nothing more is to be flushed at the exit.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
@@ -116,6 +122,12 @@ def _answer(arguments: Sequence[str] | None) -> int:
         code = command.main(args=arguments, prog_name="stillome", standalone_mode=False)
     except StillomeError as error:
         complain(in_options(str(error)))
+        return USERS_MISTAKE
+    except MemoryError:
+        complain(
+            "The memory of this machine does not suffice. Close other programs, use fewer --jobs "
+            "or subjects, or a machine with more memory."
+        )
         return USERS_MISTAKE
     except Stopped as how:
         complain(f"{STOPPED} {how}")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, FileError, MissingConfoundError
+from stillome.exceptions import ConfoundsError, ConfoundValueError, FileError
 
 FORMAT_VERSION = 1
 INFERRED = "Fill it in, leave out the subject, or fit inv-fa, which infers it."
@@ -176,7 +176,7 @@ class ConfoundCoding:
 
     @contextmanager
     def naming(self, subject_ids: Sequence[str], advice: str = INFERRED) -> Iterator[None]:
-        """Name the column and the subject in the error about a missing confound.
+        """Name the column and the subject in the error about one value of a confound.
 
         Examples
         --------
@@ -189,14 +189,15 @@ class ConfoundCoding:
         """
         try:
             yield
-        except MissingConfoundError as error:
+        except ConfoundValueError as error:
             # Other arguments, such as covariates to keep, have columns of their own.
             if not error.argument.startswith("confounds"):
                 raise
             dummies = (name for name, levels in self.levels.items() for _ in levels[1:])
             name = [*self.motion, *self.numbers, *dummies][error.column]
+            reason = error.reason or f"is missing. {advice}"
             raise ConfoundsError(
-                f"{name!r} of subject {subject_ids[error.row]!r} is missing. {advice}"
+                f"{name!r} of subject {subject_ids[error.row]!r} {reason}"
             ) from error
 
     def to_json(self) -> dict[str, Any]:

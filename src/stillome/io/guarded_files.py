@@ -220,6 +220,10 @@ def _checked_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo,
         raise FileError(f"{item.label}: damaged archive ({error}). Make it again.") from error
     if len(members) > MAX_MEMBERS:
         raise FileError(f"{item.label}: {len(members)} files in one archive. Unpack it first.")
+    names = {info.filename for info in members}
+    if len(names) < len(members):
+        twice = next(name for name in names if sum(i.filename == name for i in members) > 1)
+        raise FileError(f"{item.label}: holds {twice!r} twice. Make the archive again.")
     total = sum(info.file_size for info in members)
     if total > MAX_BYTES or is_bomb(len(data), total):
         raise FileError(_too_large(item.path, MAX_BYTES))

@@ -8,6 +8,7 @@ leading zeros are kept.
 import re
 from collections.abc import Iterable, Sequence
 
+from stillome.cohort.validation.subject_checks import leads_elsewhere
 from stillome.exceptions import InputError
 
 # What tables call the column of ids, in lower case, the most specific name first.
@@ -49,6 +50,8 @@ def normalise_id(subject: str) -> str:
         raise InputError(f"id {subject!r} is empty; name the subject.")
     if any(mark in normal for mark in "\t\n\r\0"):
         raise InputError(f"id {subject!r} holds a tab, line break or null; rename the subject.")
+    if leads_elsewhere(normal):
+        raise InputError(f"id {subject!r} would lead to another folder; rename the subject.")
     return normal
 
 

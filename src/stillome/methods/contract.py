@@ -20,9 +20,11 @@ from stillome.cohort.validation import (
     check_count,
     check_random_state,
     check_traits,
+    in_wide_dtype,
     n_regions_of,
 )
 from stillome.cohort.validation.alignment import check_aligned
+from stillome.cohort.validation.confound_checks import check_trainable
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.cautions import (
     refuse_negative,
@@ -183,7 +185,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         check_aligned(X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep)
         connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
         warn_of_twins(connectomes)
-        edges = matrices_to_edges(connectomes, check=False)
+        edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
         if confounds is None and needs_confounds:
             raise ConfoundsError(
                 f"{type(self).__name__}.fit needs confounds: the motion of the subjects in X. "
@@ -194,6 +196,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             if confounds is None
             else check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
         )
+        if known is not None and needs_confounds:
+            check_trainable(known)
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
@@ -226,7 +230,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """Validate subjects given to a fitted model; the shape is kept."""
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
-        return check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
+        found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
+        return in_wide_dtype(found)
 
     def _new_edges(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
         return matrices_to_edges(self._new_connectomes(X, confounds), check=False)

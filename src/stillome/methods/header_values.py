@@ -1,5 +1,7 @@
 """Values of the header of a saved model: plain values, and the versions of libraries."""
 
+import hashlib
+import json
 import os
 import platform
 from collections.abc import Mapping
@@ -7,8 +9,34 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+CHECKSUM = "header_sha256"
 _LIBRARIES = ("stillome", "numpy", "scipy", "scikit-learn", "torch", "safetensors")
+
+
+def checksum(header: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all other entries of a header.
+
+    Examples
+    --------
+    >>> checksum({"a": 1, CHECKSUM: "0"}) == checksum({"a": 1}) != checksum({"a": 2})
+    True
+    """
+    others = {name: value for name, value in header.items() if name != CHECKSUM}
+    text = json.dumps(others, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def described(values: NDArray[Any]) -> list[Any]:
+    """Return dtype and shape of an array, and whether all of it is finite.
+
+    Examples
+    --------
+    >>> described(np.array([1.0, np.nan]))
+    ['<f8', [2], False]
+    """
+    return [values.dtype.str, list(values.shape), bool(np.isfinite(values).all())]
 
 
 def library_versions() -> dict[str, str]:

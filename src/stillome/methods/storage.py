@@ -14,12 +14,19 @@ from safetensors.numpy import save as dump_arrays
 
 from stillome.exceptions import FileError, StillomeError
 from stillome.methods.contract import ConnectomeMethod
-from stillome.methods.header_values import is_plain, library_versions, plain
+from stillome.methods.header_values import (
+    CHECKSUM,
+    checksum,
+    described,
+    is_plain,
+    library_versions,
+    plain,
+)
 from stillome.methods.registry import METHODS
 from stillome.persistence import read_json, write_json, written_aside
 
 FORMAT = "stillome-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = "model.json"
 ARRAYS = "arrays.safetensors"
 _PARAMETER = "parameter."
@@ -206,8 +213,10 @@ def write_model(
         "inputs": plain(model.inputs),
         "training_sha256": training_hash,
         "arrays_sha256": hashlib.sha256(payload).hexdigest(),
+        "arrays": {name: described(values) for name, values in arrays.items()},
         "libraries": library_versions(),
     }
+    header[CHECKSUM] = checksum(header)
     with written_aside(path, overwrite=overwrite, marker=HEADER) as aside:
         aside.mkdir()
         write_json(aside / HEADER, header)
@@ -231,9 +240,15 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
     if header.get("version") != FORMAT_VERSION:
         raise FileError(
             f"{folder}: model format {header.get('version')}; this version reads "
-            f"{FORMAT_VERSION}. Update stillome."
+            f"{FORMAT_VERSION}. Update stillome, or fit the model again."
+        )
+    if header.get(CHECKSUM) != checksum(header):
+        raise FileError(
+            f"{folder}: damaged, {HEADER} was changed after the model was saved. Copy it again."
         )
     arrays = _read_arrays(folder / ARRAYS, header.get("arrays_sha256"))
+    if {name: described(values) for name, values in arrays.items()} != header.get("arrays"):
+        raise FileError(f"{folder}: damaged, {ARRAYS} holds other arrays than {HEADER} says.")
     parameters, values = header.get("parameters"), header.get("state")
     inputs = header.get("inputs", {})
     if (

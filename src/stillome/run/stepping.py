@@ -7,10 +7,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from stillome.exceptions import FileError, InputError
-from stillome.persistence import check_replaceable
+from stillome.io.write import hash_of
+from stillome.locks import lock, sweep, unlock
+from stillome.persistence import check_replaceable, is_empty
 from stillome.run.folder import RunFolder
 from stillome.run.inputs import read_inputs, write_inputs
 from stillome.run.parallel import Workers, one_thread_each
@@ -76,6 +78,7 @@ def start_run(
     resume: bool,
     overwrite: bool,
     begin: Callable[[str], None],
+    claim: "Claim",
 ) -> RunFolder:
     """Open the folder of a run: one to be continued, or a new one with what was read.
 
@@ -89,6 +92,8 @@ def start_run(
         Replace an earlier run, once the new inputs have been read and judged.
     begin : callable
         Called with the name of this step where something is read.
+    claim : Claim
+        Locks the folder until the run ends.
 
     Raises
     ------
@@ -96,26 +101,64 @@ def start_run(
         One sentence that says what is wrong, where, and what to do.
     """
     folder = RunFolder(out)
-    continues = resume and folder.place("header").is_file()
     check_writable(folder.path)
+    if folder.path.is_dir():
+        claim.take(folder.path)
+    continues = resume and folder.place("header").is_file()
     if continues:
         _check_continues(settings, folder)
-        _sweep(folder.path)
+        _check_unchanged(folder)
+        for place in (folder.path, folder.path / "work"):
+            sweep(place)
     elif not overwrite and folder.place("header").is_file():
         raise FileError(
             f"{folder.path} holds a run already. Pass resume=True to continue it, overwrite=True "
             "to replace it, or choose another name."
         )
-    elif not (resume and folder.path.is_dir() and not any(folder.path.iterdir())):
+    elif not (resume and folder.path.is_dir() and is_empty(folder.path)):
         check_replaceable(folder.path, overwrite=overwrite, marker=FILES["header"].name)
     if not (continues and folder.done(READING)):
         begin(READING)
         _check_apart(settings, folder.path)
         inputs = read_inputs(settings)
         if not continues:
-            _remove(folder.path)
+            _make_room(folder, claim, overwrite=overwrite)
         write_inputs(inputs, folder.path)
     return RunFolder(out)
+
+
+class Claim:
+    """The lock on the folder of a run, held until the run ends."""
+
+    def __init__(self) -> None:
+        self._handle: int | None = None
+        self._place: tuple[int, int] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        unlock(self._handle)
+        self._handle = None
+
+    def take(self, folder: Path) -> None:
+        """Lock a folder, and release the one before.
+
+        Raises
+        ------
+        FileError
+            If another run is working in it.
+        """
+        status = folder.stat()
+        if self._place == (status.st_dev, status.st_ino):
+            return
+        handle = lock(folder)
+        if handle is None:
+            raise FileError(
+                f"{folder}: another run is writing into it. Wait for it, or choose another name."
+            )
+        unlock(self._handle)
+        self._handle, self._place = handle, (status.st_dev, status.st_ino)
 
 
 def take_steps(
@@ -184,11 +227,37 @@ def _check_apart(settings: RunSettings, out: Path) -> None:
             )
 
 
-def _sweep(out: Path) -> None:
-    """Remove what a run that was killed had written aside."""
-    for folder in (out, out / "work"):
-        for stray in folder.glob(".stillome-*"):
-            shutil.rmtree(stray, ignore_errors=True)
+def _check_unchanged(folder: RunFolder) -> None:
+    """Refuse to continue with inputs that were changed; those that are gone are not needed."""
+    told = folder.header.get("provenance") or {}
+    for path, digest in (told.get("Inputs") or {}).items():
+        if Path(path).exists() and hash_of(path) != digest:
+            raise FileError(
+                f"{path} was changed since the run in {folder.path} was begun. Run into a new "
+                "folder, or pass overwrite=True instead of resume=True."
+            )
+
+
+def _make_room(folder: RunFolder, claim: Claim, *, overwrite: bool) -> None:
+    """Judge again what is there, since reading took its time; take it away, and claim the place.
+
+    Raises
+    ------
+    FileError
+        If another run was begun here in the meantime.
+    """
+    if not overwrite and folder.place("header").is_file():
+        raise FileError(f"{folder.path}: another run was begun here. Choose another name.")
+    if folder.path.is_dir():
+        claim.take(folder.path)
+    _remove(folder.path)
+    try:
+        folder.path.mkdir(parents=True)
+    except OSError as error:
+        raise FileError(
+            f"{folder.path}: cannot be made ({error.strerror or error}). Is another run begun here?"
+        ) from error
+    claim.take(folder.path)
 
 
 def _remove(out: Path) -> None:

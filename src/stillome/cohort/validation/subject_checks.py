@@ -11,6 +11,17 @@ from stillome.exceptions import InputError
 from stillome.persistence import column_dtypes
 
 
+def leads_elsewhere(name: str) -> bool:
+    """Whether a file of this name would lie in another folder.
+
+    Examples
+    --------
+    >>> leads_elsewhere("../001"), leads_elsewhere("001")
+    (True, False)
+    """
+    return "/" in name or "\\" in name or name in (".", "..")
+
+
 def check_subject_ids(subject_ids: Sequence[str]) -> tuple[str, ...]:
     """Judge subject ids: text, not empty, printable, each only once.
 
@@ -27,6 +38,10 @@ def check_subject_ids(subject_ids: Sequence[str]) -> tuple[str, ...]:
             raise InputError(f"subject_ids: {subject!r}; expected text that is not empty.")
         if not subject.isprintable():
             raise InputError(f"subject_ids: {subject!r} holds a tab, line break or other mark.")
+        if leads_elsewhere(subject):
+            raise InputError(
+                f"subject_ids: {subject!r} would lead to another folder. Rename the subject."
+            )
     seen: set[str] = set()
     for subject in ids:
         if subject in seen:

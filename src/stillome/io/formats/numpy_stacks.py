@@ -157,7 +157,7 @@ def _header(stream: IO[bytes], label: str) -> tuple[tuple[int, ...], bool, np.dt
         raise pickled(label)
     if dtype.kind not in "SU":
         check_dtype(dtype, label)
-    if dtype.itemsize == 0 or any(not isinstance(n, int) or n < 0 for n in shape):
+    if dtype.itemsize == 0 or any(type(n) is not int or n < 0 for n in shape):
         raise FileError(f"{label}: damaged .npy header (shape {shape}). Save it again.")
     return shape, fortran, dtype, stream.tell()
 

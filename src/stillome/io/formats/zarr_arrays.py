@@ -45,6 +45,8 @@ class CheckedStore(LocalStore):
         path = self.root / key
         if not path.is_file():
             return None
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise FileError(f"{path}: leads outside the zarr store. Copy the file itself into it.")
         if path.name in _METADATA:
             data = read_bytes(path, limit=_MAX_METADATA, raw=True)
         else:

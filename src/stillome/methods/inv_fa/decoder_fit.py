@@ -29,6 +29,9 @@ _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its ba
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
 _DIAGONAL_FOR = 12  # iterations; most fits have converged by then
 _EDGES_AT_ONCE = 64
+# For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
+# with a large z multiplies.
+_SUBJECTS_FOR_SUSCEPTIBILITY = 50
 
 
 def fit_decoder(
@@ -63,12 +66,13 @@ def fit_decoder(
             state.update_rates()
             change = max(change, state.improve_susceptibility())
         if iterations.converged(change):
-            if susceptible:
+            if susceptible or len(counts) < _SUBJECTS_FOR_SUSCEPTIBILITY * len(shares):
                 break
             susceptible = True
     state.update_rates()
-    state.confirm_susceptibility()
-    state.update_rates()
+    if susceptible:
+        state.confirm_susceptibility()
+        state.update_rates()
     start = state.dispersion.astype(np.float64)
     dispersion = likely_dispersion(counts, state.rates, start, iterations)
     slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions)

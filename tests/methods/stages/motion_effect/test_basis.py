@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -21,8 +21,10 @@ def skewed(n: int = 200, seed: int = 0, columns: int = 1) -> np.ndarray:
 )
 def test_orthonormal_over_the_training_subjects(seed, n, columns, unit):
     confounds = unit * skewed(n, seed, columns)
-    functions = MotionBasis.fit(confounds)(confounds)
+    basis = MotionBasis.fit(confounds)
+    functions = basis(confounds)
     assert functions.shape[1] >= columns
+    assume(np.linalg.norm(functions, axis=1).max() < 0.999 * basis.longest)
     assert_allclose(functions.mean(axis=0), 0, atol=1e-6)
     assert_allclose(functions.T @ functions / n, np.eye(functions.shape[1]), atol=1e-5)
 
@@ -55,22 +57,67 @@ def test_the_part_of_each_confound_does_not_hang_on_their_order():
 
 def test_more_bends_than_subjects():
     confounds = skewed(10, columns=4)
-    functions = MotionBasis.fit(confounds)(confounds)
-    assert 4 <= functions.shape[1] < 10
-    assert_allclose(functions.T @ functions / 10, np.eye(functions.shape[1]), atol=1e-5)
+    assert MotionBasis.fit(confounds)(confounds).shape[1] == 4
+
+
+def test_nobody_has_more_leverage_than_a_share_of_the_subjects():
+    for n, share in ((20, 0.4), (100, 0.5), (400, 1)):
+        basis = MotionBasis.fit(skewed(n, columns=2))
+        far = basis(np.array([[1e9, 0], [-1e9, 1e9], [0, 0]]))
+        assert (far**2).sum(axis=1).max() <= share * n * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("side", ["below", "above"])
-def test_straight_beyond_the_outermost_knots(side):
+def test_straight_beyond_the_outermost_knots_and_level_beyond_the_limits(side):
     confounds = skewed()
     basis = MotionBasis.fit(confounds)
-    ends = basis.knots[0, [0, -1]] * basis.scales[0]
-    start = ends[0] - 5 if side == "below" else ends[1]
-    line = np.linspace(start, start + 5, 50)[:, None]
-    bends = np.diff(basis(line), n=2, axis=0)
-    assert np.abs(bends).max() < 1e-6 * np.abs(basis(line)).max()
+    ends, limits = basis.knots[0, [0, -1]] * basis.scales[0], basis.limits[:, 0]
+    near = ends + np.array([-0.2, 0.3])  # where a subject does not have too much leverage yet
+    line = np.linspace(*((near[0], ends[0]) if side == "below" else (ends[1], near[1])), 50)
+    bends = np.diff(basis(line[:, None]), n=2, axis=0)
+    assert np.abs(bends).max() < 1e-6 * np.abs(basis(line[:, None])).max()
+    beyond = np.array([[limits[0] - 1e3], [limits[1] + 1e3]])
+    assert_allclose(basis(beyond), basis(limits[:, None]))
     inside = np.linspace(*ends, 50)[:, None]
     assert np.abs(np.diff(basis(inside), n=2, axis=0)).max() > 1e-3
+
+
+def test_the_limits_cut_off_hardly_anybody_who_only_moved_more():
+    for seed in range(20):
+        confounds = skewed(1000, seed)
+        low, high = MotionBasis.fit(confounds).limits[:, 0]
+        assert low < 0 and (confounds > high).sum() <= 1
+
+
+@pytest.mark.parametrize("factor", [1000, -1000])
+def test_one_value_in_another_unit_changes_little_for_the_others(factor):
+    confounds, wrong = skewed(), skewed()
+    wrong[7] *= factor
+    right, robust = MotionBasis.fit(confounds), MotionBasis.fit(wrong)
+    others = np.delete(confounds, 7, axis=0)
+    for n in range(right.n_functions):  # the same curves, up to turning them
+        design = np.column_stack([np.ones(len(others)), robust(others)])
+        curve = right(others)[:, n]
+        rest = curve - design @ np.linalg.lstsq(design, curve, rcond=None)[0]
+        assert rest.std() < 0.05
+    assert 0.5 < robust.scales[0] / right.scales[0] < 2
+
+
+@pytest.mark.parametrize(
+    ("n", "columns", "functions"),
+    [
+        (19, 1, 1),
+        (20, 1, 2),
+        (30, 1, 3),
+        (200, 1, 3),
+        (30, 2, 2),
+        (40, 2, 4),
+        (60, 2, 6),
+        (40, 4, 4),
+    ],
+)
+def test_curves_only_where_subjects_suffice_for_them(n, columns, functions):
+    assert MotionBasis.fit(skewed(n, columns=columns)).n_functions == functions
 
 
 def test_dummies_are_straight_lines():

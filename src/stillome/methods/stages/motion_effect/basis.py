@@ -13,15 +13,27 @@ from stillome.arrays import Floats
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _COLLINEAR = 1e-3  # a column with less variance of its own than the square of this is left out
+# Bends are estimated only where there are this many subjects for every function of motion. With
+# fewer, bends of small samples grow without bound outside them (Harrell 2001: 10 to 20).
+_SUBJECTS_PER_FUNCTION = 10
+_TAIL = 0.05  # share of subjects on either side that does not decide how far values may lie
+_REACH = 3.0  # values are cut off this many times the range of the others outside that range
+# Largest leverage |h(c)|² / n of a subject: the variance of an estimated effect, as a share of the
+# variance between subjects. A subject with more is adjusted as if it had moved less: with few
+# subjects, the errors of the slopes would be multiplied until totals are many times too large.
+# From this many subjects on it is 1, which only subjects outside the training sample can exceed.
+_LEAST_LEVERAGE, _MANY_SUBJECTS = 0.4, 200
 
 
 @dataclass(frozen=True)
 class MotionBasis:
     """Turns confounds (n, C) into basis functions h(c) (n, P), each of mean 0 and variance 1.
 
+    Mean and variance are exact where no training subject has more leverage than `longest` allows.
+
     The first function of each confound is that confound itself; the others bend. Beyond the
     outermost knots all are straight lines, so that a reference outside the data is reached by
-    linear extrapolation.
+    linear extrapolation, as far as `limits`.
 
     Attributes
     ----------
@@ -37,6 +49,11 @@ class MotionBasis:
     order : array of shape (C,)
         The order in which confounds are made orthogonal, a property of the data: each function
         is without what earlier ones explain of it.
+    limits : array of shape (2, C)
+        Smallest and largest value of each confound that counts. One value in a wrong unit is cut
+        off here, and so is its effect.
+    longest : array of shape ()
+        Largest |h(c)|; longer ones are shrunk to it.
     """
 
     knots: Floats
@@ -45,6 +62,8 @@ class MotionBasis:
     rotation: Floats
     hinges: Floats
     order: NDArray[np.intp]
+    limits: Floats
+    longest: Floats
 
     @classmethod
     def fit(
@@ -64,9 +83,12 @@ class MotionBasis:
         """
         if order is None:
             order = np.arange(confounds.shape[1])
+        limits = _outermost(confounds)
+        confounds = np.clip(confounds, *limits)
         scales = confounds.std(axis=0)
         columns = (confounds / scales).T
-        knots = np.stack([_place_knots(column, tuning) for column in columns])
+        n_knots = _n_knots(columns, tuning)
+        knots = np.stack([_place_knots(column, n_knots, tuning) for column in columns])
         hinges = np.stack([_place_hinges(column, tuning) for column in columns])
         raw = _raw_functions(columns[order], knots[order], hinges[order])
         means = raw.mean(axis=0)
@@ -75,13 +97,17 @@ class MotionBasis:
         triangular = triangular[np.ix_(kept, kept)]
         rotation = np.zeros((raw.shape[1], len(kept)))
         rotation[kept] = np.linalg.inv(triangular) * np.sign(np.diag(triangular))
-        return cls(knots, scales, means, rotation, hinges, order)
+        leverage = float(np.clip(len(raw) / _MANY_SUBJECTS, _LEAST_LEVERAGE, 1))
+        longest = np.sqrt(leverage * len(raw))
+        return cls(knots, scales, means, rotation, hinges, order, limits, np.array(longest))
 
     def __call__(self, confounds: Floats) -> Floats:
         """Evaluate the functions."""
-        columns = (confounds / self.scales).T[self.order]
+        columns = (np.clip(confounds, *self.limits) / self.scales).T[self.order]
         raw = _raw_functions(columns, self.knots[self.order], self.hinges[self.order])
-        return np.asarray((raw - self.means) @ self.rotation)
+        functions = (raw - self.means) @ self.rotation
+        lengths = np.linalg.norm(functions, axis=1, keepdims=True)
+        return np.asarray(functions * np.minimum(1, self.longest / np.maximum(lengths, 1e-12)))
 
     @property
     def n_functions(self) -> int:
@@ -161,15 +187,33 @@ class MotionFunctions(NamedTuple):
         return np.asarray(table - design[:, :used] @ slopes[:used])
 
 
-def _place_knots(values: Floats, tuning: StageTuning) -> Floats:
-    none = np.full(tuning.n_knots, np.nan)
-    if len(np.unique(values)) < tuning.few_levels:
+def _outermost(confounds: Floats) -> Floats:
+    """Return the smallest and the largest value (2, C) that counts of each confound."""
+    low, high = np.quantile(confounds, [_TAIL, 1 - _TAIL], axis=0)
+    least, most = confounds.min(axis=0), confounds.max(axis=0)
+    # Of a site with few subjects, or outliers that hardly anybody has, every value counts.
+    rare = high == low
+    low, high = np.where(rare, least, low), np.where(rare, most, high)
+    return np.stack([low - _REACH * (high - low), high + _REACH * (high - low)])
+
+
+def _n_knots(columns: Floats, tuning: StageTuning) -> int:
+    """Return how many knots the subjects suffice for, at most those of the tuning; 2 is a line."""
+    n_confounds, n_subjects = columns.shape
+    n_bending = sum(len(np.unique(column)) >= tuning.few_levels for column in columns)
+    n_bends = (n_subjects // _SUBJECTS_PER_FUNCTION - n_confounds) // max(n_bending, 1)
+    return int(np.clip(2 + n_bends, 2, tuning.n_knots))
+
+
+def _place_knots(values: Floats, n_knots: int, tuning: StageTuning) -> Floats:
+    none = np.full(n_knots, np.nan)
+    if n_knots == 2 or len(np.unique(values)) < tuning.few_levels:
         return none
-    shares = np.linspace(tuning.trimmed, 1 - tuning.trimmed, tuning.n_knots)
+    shares = np.linspace(tuning.trimmed, 1 - tuning.trimmed, n_knots)
     quantiles = np.quantile(values, shares)
     # Halfway between equal shares of subjects and equal steps of motion: motion is skewed, and
     # quantiles alone would put every knot among subjects who hardly moved.
-    knots = (quantiles + np.linspace(quantiles[0], quantiles[-1], tuning.n_knots)) / 2
+    knots = (quantiles + np.linspace(quantiles[0], quantiles[-1], n_knots)) / 2
     return knots if (np.diff(knots) > 1e-6).all() else none
 
 

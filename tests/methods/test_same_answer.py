@@ -1,0 +1,71 @@
+"""What must not matter to any method: the dtype, the byte order, the order of subjects and regions.
+
+Networks are trained in batches of subjects from drawn first weights, both by position. So their
+answers depend on the order of subjects and regions; those of all other methods do not.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
+
+from moving_people import MovingPeople
+from stillome.cohort.edges import edges_to_matrices
+from stillome.methods.registry import METHODS, make_method
+
+pytestmark = pytest.mark.filterwarnings("ignore::stillome.exceptions.StillomeWarning")
+
+TRAINED_IN_BATCHES = {"inv-vae", "gate"}
+DTYPES = ["u1", "i1", ">u2", ">i4", "<u8", "f2", ">f4", ">f8", "g"]
+PEOPLE = MovingPeople(48)
+X, MOTION = np.minimum(PEOPLE.X, 120), PEOPLE.motion
+
+
+def adjusted(name: str, connectomes, new, motion=MOTION[:40]) -> np.ndarray:
+    """Return the adjusted connectomes of others, by a model of 40 subjects."""
+    quick = {"max_epochs": 2} if name in TRAINED_IN_BATCHES else {}
+    model = make_method(name, n_components=4, **quick).fit(connectomes, confounds=motion)
+    return model.adjust(new, confounds=MOTION[40:])
+
+
+@pytest.fixture(scope="module", params=list(METHODS))
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def expected(name):
+    return adjusted(name, X[:40].astype(float), X[40:].astype(float))
+
+
+def test_every_dtype_gives_the_answer_of_64_bit_floats(name, expected):
+    for dtype in DTYPES if name not in TRAINED_IN_BATCHES else ["u1", ">f4", "g"]:
+        answer = adjusted(name, X[:40].astype(dtype), X[40:].astype(dtype))
+        assert answer.dtype.isnative and answer.dtype.itemsize >= 4, dtype
+        assert_allclose(answer, expected, rtol=1e-9, err_msg=dtype)
+
+
+def test_order_of_the_training_subjects(name, expected, request):
+    if name in TRAINED_IN_BATCHES:
+        reason = "batches are drawn by position"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    order = np.random.default_rng(0).permutation(40)
+    assert_allclose(adjusted(name, X[:40][order], X[40:], MOTION[:40][order]), expected, rtol=1e-6)
+
+
+def test_order_of_the_regions(name, expected, request):
+    if name in TRAINED_IN_BATCHES:
+        reason = "first weights of a network are drawn by position"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    order = np.random.default_rng(0).permutation(12)
+    turned = edges_to_matrices(X)[:, order][:, :, order]
+    answer = adjusted(name, turned[:40], turned[40:])
+    back = np.argsort(order)
+    assert_allclose(answer[:, back][:, :, back], edges_to_matrices(expected), rtol=1e-4, atol=1e-6)
+
+
+def test_one_and_two_threads_give_the_same_bits(name, expected):
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            again = adjusted(name, X[:40].astype(float), X[40:].astype(float))
+        assert_array_equal(again, expected)
