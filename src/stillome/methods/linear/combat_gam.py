@@ -68,10 +68,13 @@ class ComBatGAM(ComBat):
     ----------
     n_components : int, default=68
         At most; never more than the training subjects allow.
-    n_batches : int, default=10
-        As in `ComBat`.
-    n_splines : int, default=10
-        Most B-splines per confound, at least 4; fewer where a spline would have under 20 subjects.
+    n_batches : int, default=2
+        As in `ComBat`. Few, because the splines have the effect of motion on the mean: many batches
+        and splines of the same motion can hardly be separated.
+    n_splines : int, default=4
+        Most B-splines per confound, at least 4 (a cubic); fewer where a spline would have under 20
+        subjects. neuroHarmonize takes 10 for age; at the reference, the end of the range of motion,
+        so many are estimated with large errors.
 
     Attributes
     ----------
@@ -98,7 +101,7 @@ class ComBatGAM(ComBat):
     (3, 15)
     """
 
-    def __init__(self, n_components: int = 68, *, n_batches: int = 10, n_splines: int = 10) -> None:
+    def __init__(self, n_components: int = 68, *, n_batches: int = 2, n_splines: int = 4) -> None:
         super().__init__(n_components, n_batches=n_batches)
         self.n_splines = n_splines
 
