@@ -124,9 +124,11 @@ class Cohort:
             adjusted = model.adjust(X, confounds=self.motion)
         seconds = time.perf_counter() - begun
         Z, seed = model.transform(X, confounds=self.motion), self.seed
+        in_z = probe_scores(Z, self.motion, random_state=seed)
+        in_edges = probe_scores(adjusted, self.motion, kind="counts", random_state=seed)
         return {
-            "z": max(probe_scores(Z, self.motion, random_state=seed).values()),
-            "A*": max(probe_scores(adjusted, self.motion, kind="counts", random_state=seed).values()),
+            "z": max(in_z.values()),
+            "A*": max(in_edges.values()),
             "fidelity": fidelity_r2(adjusted, self.truth),
             "identified": identification_rate(adjusted, self.truth),
             "traits": r / self.best,
@@ -134,7 +136,7 @@ class Cohort:
             **{title: associated(adjusted, c) for title, c in self.nulls.items()},
             "chosen": told,
             "seconds": seconds,
-        }  # fmt: skip
+        }
 
 
 def chosen_methods(words: list[str]) -> list[str]:
