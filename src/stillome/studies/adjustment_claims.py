@@ -3,7 +3,6 @@
 import pandas as pd
 
 from stillome.studies.applied import OBSERVED, TRUTH, figures_of, shown
-from stillome.studies.real_data import StudyCohort
 from stillome.studies.study import (
     AS_PUBLISHED,
     FAILS,
@@ -17,6 +16,7 @@ from stillome.studies.study import (
     Verdict,
     verdict,
 )
+from stillome.studies.study_cohort import StudyCohort
 
 
 def claims_of(

@@ -4,8 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from stillome.studies.real_data import RESIDUAL, StudyCohort
-from stillome.studies.study import FAILS, HOLDS, NOT_TESTED, Claim, bootstrap, with_interval
+from stillome.studies.study import (
+    FAILS,
+    HOLDS,
+    NO_VERDICT,
+    NOT_TESTED,
+    Claim,
+    bootstrap,
+    with_interval,
+)
+from stillome.studies.study_cohort import RESIDUAL, StudyCohort
 
 
 def loss_claim(row: dict[str, Any]) -> Claim:
@@ -24,6 +32,19 @@ def loss_claim(row: dict[str, Any]) -> Claim:
         why=f"{row['edges_with_motion']:.0%} of the edges are associated with motion, "
         f"{row['edges_lower']:.0%} are lower in those who moved much. In a simulated cohort this "
         "was simulated.",
+    )
+
+
+def no_flirt_claim(study: StudyCohort, section: str) -> Claim:
+    """Say that nothing is said of residual misalignment."""
+    return Claim(
+        "What the paper says of residual misalignment.",
+        section,
+        f"{study.name}: not tested",
+        *(NOT_TESTED,) * 3,
+        verdict=NO_VERDICT,
+        why="There are no transforms of FLIRT between b = 0 frames (docs/real-data.md says how to "
+        "make them). What eddy estimates is head motion, not what is left after it.",
     )
 
 

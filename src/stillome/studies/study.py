@@ -51,10 +51,18 @@ from stillome.plot import save_figure
 MANIFEST = "manifest.json"
 AS_PUBLISHED, GATE, INV_FA = "inv-VAE (published)", "GATE", "inv-FA"
 NOT_TESTED = "–"
-Verdict = Literal["holds", "holds only for inv-FA", "does not hold here"]
+Verdict = Literal[
+    "holds",
+    "holds only for inv-FA",
+    "does not hold here",
+    "not testable on simulated data",
+    "no verdict",
+]
 HOLDS: Verdict = "holds"
 ONLY_INV_FA: Verdict = "holds only for inv-FA"
 FAILS: Verdict = "does not hold here"
+UNTESTABLE: Verdict = "not testable on simulated data"  # its answer was put into the simulation
+NO_VERDICT: Verdict = "no verdict"
 QUICK_EPOCHS = 5
 QUICK_NOTE = f"quick: {AS_PUBLISHED} and {GATE} were not trained to convergence"
 # Not the published rates (2e-5, and 5e-6 for simulations), at which 200 epochs are far from
@@ -64,11 +72,12 @@ TRAINED: dict[str, Any] = {"learning_rate": 1e-3, "patience": 20}
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for."""
+    """What the user asked for; `group` is the column of families in tables of real data."""
 
     seed: int = 0
     quick: bool = False
     data: Path | None = None
+    group: str | None = None
     step: Callable[[str], None] = field(default=lambda _: None, repr=False)
 
     def size(self, full: int, quick: int) -> int:
@@ -114,6 +123,7 @@ class Outcome:
     claims: Sequence[Claim] = ()
     inputs: Sequence[str] = ()
     notes: Sequence[str] = ()
+    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # ids by reason
 
 
 Study = Callable[[Options], Outcome]
@@ -149,7 +159,10 @@ def write_outcome(
         told = manifest_of(options, command=command, inputs=outcome.inputs)
         what = {"Study": name, "Figures": list(outcome.figures), "Numbers": list(outcome.numbers)}
         write_json(
-            aside / MANIFEST, what | told | {"Notes": list(outcome.notes), "Seconds": seconds}
+            aside / MANIFEST,
+            what
+            | told
+            | {"Notes": list(outcome.notes), "Dropped": dict(outcome.dropped), "Seconds": seconds},
         )
     return outcome
 
