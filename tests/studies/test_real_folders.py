@@ -8,7 +8,10 @@ from stillome.cli import main
 from stillome.exceptions import StillomeError
 from stillome.studies import real_data, study_cohort
 from stillome.studies.catalogue import STUDIES, load_study
-from stillome.studies.study import NO_VERDICT, Options
+from stillome.studies.study import (
+    NO_VERDICT,
+    Options,
+)
 
 WITH_DATA = [name for name in STUDIES if name not in ("section4", "breakdown")]
 # What follows the reading is the same for both, and takes long.

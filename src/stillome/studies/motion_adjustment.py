@@ -61,7 +61,7 @@ def run(options: Options) -> Outcome:
             part = _Part(given, columns, options)
             figures |= part.figures
             numbers |= part.numbers
-            claims += claims_of(given, columns, part.table, options)
+            claims += claims_of(given, columns, part.applied, part.table, options)
         if not study.residual:
             claims.append(no_flirt_claim(study, "Appendix G, Figures A4 to A6"))
     notes = [QUICK_NOTE, QUICK_FIGURES] if options.quick else []
@@ -82,7 +82,7 @@ class _Part:
         self.applied: dict[str, Applied] = {}
         for name, model in methods(options, lengths=study.cohort.lengths).items():
             options.step(f"{study.name}, {' and '.join(columns)}: {name}")
-            self.applied[name] = apply_method(model, self.X, moved)
+            self.applied[name] = apply_method(model, self.X, moved, study.motion_free, options)
         options.step(f"{study.name}, {' and '.join(columns)}: measuring")
         self.table = measures(self.applied, self.X, moved, self.groups, study.motion_free, options)
         self.networks = {OBSERVED: self.X} | {n: self.applied[n].adjusted for n in ORDER}

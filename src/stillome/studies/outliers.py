@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 
 from stillome.plot import plot_motion_measures
+from stillome.studies.intervals import bootstrap, with_interval
 from stillome.studies.real_data import study_cohorts
 from stillome.studies.study import (
+    DATA,
     FAILS,
     HOLDS,
     NOT_TESTED,
+    UNTESTABLE,
     Claim,
     Options,
     Outcome,
-    bootstrap,
-    with_interval,
 )
 from stillome.studies.study_cohort import StudyCohort, dropped_of
 
@@ -83,6 +84,9 @@ def _claim(study: StudyCohort, pairs: pd.DataFrame) -> Claim:
         f"{study.name}, {strongest['subjects']} subjects: strongest correlation of outliers, with "
         f"{strongest['measure']}: {with_interval(strongest['r'], interval)}",
         *(NOT_TESTED,) * 3,
-        verdict=HOLDS if max(map(abs, interval)) < LITTLE else FAILS,
+        verdict=(
+            UNTESTABLE if study.simulated else HOLDS if max(map(abs, interval)) < LITTLE else FAILS
+        ),
+        about=DATA,
         why=why,
     )

@@ -29,8 +29,11 @@ from stillome.io.connectomes import select_subjects
 from stillome.io.motion.abcd import abcd_release, read_abcd_motion
 from stillome.io.tables.delimited import read_cells
 from stillome.simulate import load_desikan_killiany
+from stillome.simulate.realistic import motion_free_rates
 from stillome.studies.measured_motion import measured_motion
-from stillome.studies.study import Options
+from stillome.studies.study import (
+    Options,
+)
 from stillome.studies.study_cohort import ABCD, ALSO_SHOWN, HCP, QUANTILE, TRAITS, StudyCohort
 
 BASELINES = ("baseline_year_1_arm_1", "ses-00A", "00A")
@@ -55,7 +58,10 @@ def stand_in(name: str, n_subjects: int, seed: int) -> StudyCohort:
         n_subjects, "thinning", n_traits=len(named), motion=name.lower(), random_state=seed
     )
     cohort = replace(simulated.cohort, traits=simulated.cohort.traits.set_axis(named, axis=1))
-    return StudyCohort(f"simulated {name}", cohort, "rms_mm", QUANTILE[name], simulated.X_free)
+    return StudyCohort(
+        *(f"simulated {name}", cohort, "rms_mm", QUANTILE[name], simulated.X_free),
+        rates=motion_free_rates(simulated),
+    )
 
 
 def load_cohort(data: Path, *, group: str | None = None) -> StudyCohort:

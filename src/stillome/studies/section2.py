@@ -21,9 +21,16 @@ from stillome.plot import (
     plot_motion_measures,
 )
 from stillome.plot.labels import measure_label
+from stillome.studies.cohort_claims import cohort_claims
 from stillome.studies.effect_claims import loss_claim, misalignment_claim, no_flirt_claim
+from stillome.studies.intervals import jackknife
 from stillome.studies.real_data import study_cohorts
-from stillome.studies.study import Claim, Options, Outcome, edge_table, jackknife
+from stillome.studies.study import (
+    Claim,
+    Options,
+    Outcome,
+    edge_table,
+)
 from stillome.studies.study_cohort import StudyCohort, dropped_of
 
 N_EDGES = 15
@@ -59,6 +66,7 @@ def run(options: Options) -> Outcome:
         else:
             claims.append(no_flirt_claim(study, "Appendix G, Figures A2 and A3"))
     numbers["measures"] = pd.DataFrame(rows)
+    claims += cohort_claims(cohorts, options.seed)
     inputs = [path for study in cohorts for path in study.inputs]
     return Outcome(
         *(figures, numbers, [*map(loss_claim, rows), *claims], inputs),
@@ -117,6 +125,7 @@ def _row(study: StudyCohort, effects: MotionEffects, seed: int) -> dict[str, Any
     changed = effects.difference[np.triu_indices(len(effects.difference), 1)]
     return {
         "cohort": study.name,
+        "simulated": study.simulated,
         "measure": effects.column,
         "subjects": len(totals),
         "low_cutoff": effects.groups.low_cutoff,

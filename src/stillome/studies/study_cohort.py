@@ -65,6 +65,8 @@ class StudyCohort:
         Share of subjects in the large and in the small motion group.
     motion_free : array of shape (n, E), or None
         The truth, where simulated.
+    rates : array of shape (n, E), or None
+        The generator's own motion-free rates, where simulated: the best possible decoder.
     inputs : tuple of str
     families : array of shape (n,), or None
         Who belongs together, if asked for with ``--group``.
@@ -77,6 +79,7 @@ class StudyCohort:
     head_motion: str
     quantile: float
     motion_free: NDArray[Any] | None = None
+    rates: NDArray[Any] | None = None
     inputs: tuple[str, ...] = ()
     families: NDArray[Any] | None = None
     dropped: Mapping[str, list[str]] = field(default_factory=dict)
@@ -117,6 +120,7 @@ class StudyCohort:
             self,
             cohort=self.cohort.select(kept),
             motion_free=None if self.motion_free is None else self.motion_free[kept],
+            rates=None if self.rates is None else self.rates[kept],
             families=None if self.families is None else self.families[kept],
             dropped={**self.dropped, NO_FLIRT: ids},
         )

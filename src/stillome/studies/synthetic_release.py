@@ -30,9 +30,14 @@ from stillome.evaluate import (
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.plot import plot_edge_means
 from stillome.studies import study
+from stillome.studies.intervals import bootstrap
 from stillome.studies.real_data import load_cohort, stand_in
 from stillome.studies.release_claims import TRAINING_HALF, claims, draw_edges
-from stillome.studies.study import INV_FA, Options, Outcome
+from stillome.studies.study import (
+    INV_FA,
+    Options,
+    Outcome,
+)
 from stillome.studies.study_cohort import HCP, dropped_of
 
 
@@ -55,9 +60,9 @@ def run(options: Options) -> Outcome:
     rows: list[dict[str, Any]] = []
     for name, model in study.methods(options, lengths=given.cohort.lengths).items():
         options.step(f"Simulating subjects by {name}")
-        study.fit_quietly(model, learn.edges, y=learn.traits, confounds=learn.motion)
+        fitted = study.fit_quietly(model, learn.edges, y=learn.traits, confounds=learn.motion)
         drawn[name] = [
-            draw(model, len(learn.edges), options.seed + i) for i in range(options.size(5, 2))
+            draw(fitted, len(learn.edges), options.seed + i) for i in range(options.size(5, 2))
         ]
     for name, cohorts in drawn.items():
         options.step(f"Measuring {name}")
@@ -127,7 +132,7 @@ def transfer(found: Half, judge: Half, lengths: Any, options: Options) -> dict[s
         pairs = zip(judge.traits[rows].T, predicted[rows].T, strict=True)
         return float(np.mean([pearson_r(y, p) for y, p in pairs]))
 
-    low, high = study.bootstrap(mean_r, len(predicted), options.seed)
+    low, high = bootstrap(mean_r, len(predicted), options.seed)
     z = model.transform(judge.edges, confounds=judge.motion)
     # Motion that every cohort holds; 0 can lie far outside a small one.
     usual = np.median(judge.motion, axis=0)

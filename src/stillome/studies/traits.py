@@ -29,14 +29,20 @@ from stillome.plot import plot_trait_components, plot_trait_prediction
 from stillome.plot.component_plane import Projection
 from stillome.studies import study
 from stillome.studies.effect_claims import no_flirt_claim
+from stillome.studies.network_training import converged_choices
 from stillome.studies.real_data import load_cohort, stand_in
-from stillome.studies.study import Claim, Options, Outcome
-from stillome.studies.study_cohort import HCP, StudyCohort, dropped_of
+from stillome.studies.study import (
+    Claim,
+    Options,
+    Outcome,
+)
+from stillome.studies.study_cohort import ABCD, HCP, StudyCohort, dropped_of
 from stillome.studies.trait_claims import prediction_claims, separation_claims
 
 PLACES = {
     "head": ("Section 5.2, Figure 6", "Section 5.2, Figure 7"),
     "residual": ("Appendix G, Figure A7", "Appendix G, Figure A8"),
+    "head_abcd": ("Section 5.2, Figure 6", "Section 5.2, Figure 7"),
 }
 Latents = dict[str, NDArray[Any]]
 
@@ -62,7 +68,7 @@ def run(options: Options) -> Outcome:
         for name in cohort.drawn[: options.size(3, 1)]:
             title = f"{part}_components_{name.replace(' ', '_')}"
             figures[title] = plot_trait_components(latents, traits[name], trait_name=name)
-        claims += prediction_claims(result, cohort.name, PLACES[part][0])
+        claims += prediction_claims(result, cohort, PLACES[part][0])
         claims += separation_claims(
             *(table, latents, traits, options.size(200, 40), options.seed),
             *(cohort.name, PLACES[part][1]),
@@ -84,7 +90,11 @@ def parts(options: Options) -> dict[str, tuple[StudyCohort, list[str]]]:
         )
     large = stand_in(HCP, options.size(1065, 90), options.seed)
     small = stand_in(HCP, options.size(500, 60), options.seed + 1)
-    return {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
+    found = {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
+    if not options.quick:
+        abcd = stand_in(ABCD, 1000, options.seed)
+        found["head_abcd"] = (abcd, [abcd.head_motion])
+    return found
 
 
 def predict(cohort: StudyCohort, columns: list[str], options: Options) -> ComparisonResult:
@@ -95,6 +105,7 @@ def predict(cohort: StudyCohort, columns: list[str], options: Options) -> Compar
     return compare_methods(
         cohort.cohort,
         known,
+        choices={n: c for n, m in known.items() if (c := converged_choices(m))},
         traits=cohort.predicted,
         confounds=columns,
         groups=cohort.families,
@@ -111,8 +122,8 @@ def embed(
     X, motion = cohort.cohort.edges, cohort.cohort.motion[columns].to_numpy(dtype=np.float64)
     latents = {}
     for name, model in study.methods(options, lengths=cohort.cohort.lengths).items():
-        study.fit_quietly(model, X, confounds=motion)
-        latents[name] = model.transform(X, confounds=motion)
+        fitted = study.fit_quietly(model, X, confounds=motion)
+        latents[name] = fitted.transform(X, confounds=motion)
     values = cohort.cohort.traits.select_dtypes("number")
     left = residualised_traits(values.to_numpy(np.float64), motion, np.arange(len(X)))
     return latents, pd.DataFrame(left, columns=values.columns)
