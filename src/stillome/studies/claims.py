@@ -42,8 +42,8 @@ HEAD = ("claim", "how it was tested", *ALL_COLUMNS, "verdict", "why")
 VERDICTS = (HOLDS, ONLY_INV_FA, FAILS, UNTESTABLE, NO_VERDICT)
 SAME = ("Quick", "Data", "Versions")
 CODE_AND_TEXT = (
-    "Settings are those of the paper's text. The code that its authors released differs from the "
-    "text: it has dense layers of V² units after the decoder (26 million parameters, where the "
+    "Settings are those of the paper's text. The public code of the method differs from the text: "
+    "it has dense layers of V² units after the decoder (26 million parameters, where the "
     "text's network has less than one), its latent size is the number of regions, and α and ξ are "
     "not among the parameters that its optimiser updates. It was not run here. Appendix D prints "
     "the pairwise Gaussian KL with one term exchanged (Σ₁⁻¹ for Σ₀⁻¹ in the quadratic form) and "
