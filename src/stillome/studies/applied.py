@@ -25,6 +25,7 @@ from sklearn.base import clone
 from stillome import StillomeWarning, leakage_certificate
 from stillome.cohort.cohort import MotionGroups
 from stillome.evaluate import fidelity_r2, identification_rate, probe_scores
+from stillome.evaluate.compare.comparison_fits import FEWEST_PROBED
 from stillome.methods.contract import ConnectomeMethod
 from stillome.plot.component_plane import Projection
 from stillome.studies.intervals import jackknife, with_interval
@@ -78,6 +79,8 @@ def unseen_figures(
     """Fit to 70 % of the subjects, and measure what is made of the others."""
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = np.sort(order[: round(0.7 * len(X))]), np.sort(order[round(0.7 * len(X)) :])
+    if len(test) < FEWEST_PROBED:
+        return {}
     fitted = fit_quietly(clone(model), X[train], confounds=confounds[train])
     moved, target = confounds[test], (X if truth is None else truth)[test]
     Z, adjusted = _decoded(fitted, X[test], moved)

@@ -65,8 +65,8 @@ def settings_in_words() -> str:
             f"- inv-VAE (converged), GATE (converged): the same network, at most "
             f"{CONVERGED_TRAINING['max_epochs']} epochs, stopped after "
             f"{CONVERGED_TRAINING['patience']} without improvement; {choices}, chosen by the "
-            "evidence bound of held-out subjects (in `traits` by nested cross-validation). Not in "
-            "quick runs.",
+            "evidence bound of held-out subjects (in `traits` by nested cross-validation). In full "
+            "runs only.",
             "- inv-FA: its defaults.",
         ]
     )
