@@ -6,6 +6,9 @@ the correlations. Prints a table and writes it, with an error-bar figure, to the
     python benchmarks/comparison.py --quick          160 subjects, 10 epochs
     python benchmarks/comparison.py                  HCP-sized: 1,065 subjects
     python benchmarks/comparison.py --full           HCP- and ABCD-sized: 1,065 and 8,646 subjects
+    python benchmarks/comparison.py --tune           parameters chosen inside every training part
+
+What is left of motion, of graph measures and of null covariates: benchmarks/baselines.py.
 """
 
 import argparse
@@ -17,15 +20,15 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from baselines import CHOICES
 
 from stillome.evaluate.compare.comparison import ComparisonResult, compare_methods
 from stillome.methods.registry import METHODS, make_method
+from stillome.plot.palette import Look, method_looks
 from stillome.simulate import simulate_cohort
 
 N_SUBJECTS = {"hcp": 1065, "abcd": 8646}
 SHOWN = ["r_mean", "r_sd", "r_min", "r_max", "leakage_z", "leakage_adjusted", "fidelity"]
-# Safe for colour-blind readers (Okabe and Ito).
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#222222")
 # The paper's learning rate (2e-5, on a GPU, for data of another scale) has not been tried on these
 # cohorts; 1e-3 was not tuned either.
 SETTINGS = {"gate": {"learning_rate": 1e-3}}
@@ -38,6 +41,7 @@ def main() -> None:
     parser.add_argument("--regime", default="loglinear", help="what motion does; see REGIMES")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--permutations", type=int, default=0, help="shuffled-trait repetitions")
+    parser.add_argument("--tune", action="store_true", help="nested choice of parameters")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("comparison-benchmark"))
@@ -66,6 +70,7 @@ def run(study: str, options: argparse.Namespace) -> ComparisonResult:
         methods,
         confounds=list(simulated.confounds),
         motion_free=simulated.motion_free,
+        choices={n: CHOICES[n] for n in methods if options.tune and n in CHOICES},
         permutations=options.permutations,
         n_jobs=options.jobs,
         random_state=options.seed,
@@ -101,30 +106,31 @@ def figure(results: dict[str, ComparisonResult], path: Path) -> None:
     for axis, (study, result) in zip(axes[:, 0], results.items(), strict=True):
         traits = list(dict.fromkeys(result.summary["trait"]))
         groups = list(result.summary.groupby("method", sort=False))
+        looks = method_looks(name for name, _ in groups)
         for place, (method, rows) in enumerate(groups):
             x = np.arange(len(traits)) + 0.6 * (place / max(len(groups) - 1, 1) - 0.5)
-            draw_bars(axis, x, rows, method, COLOURS[place % len(COLOURS)])
+            draw_bars(axis, x, rows, method, looks[method])
         axis.set_xticks(range(len(traits)), traits)
         axis.set_ylabel("r, observed and predicted")
         axis.set_title(f"{study.upper()}-like simulated cohort")
         axis.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=7, frameon=False)
     drawing.savefig(path, dpi=150)
     plt.close(drawing)
     print(f"figure: {path}")
 
 
 def draw_bars(
-    axis: plt.Axes, x: Sequence[float], rows: pd.DataFrame, label: str, color: str
+    axis: plt.Axes, x: Sequence[float], rows: pd.DataFrame, label: str, look: Look
 ) -> None:
-    axis.vlines(x, rows["r_min"], rows["r_max"], color=color, linewidth=1)
+    axis.vlines(x, rows["r_min"], rows["r_max"], color=look.colour, linewidth=1)
     axis.errorbar(
         x,
         rows["r_mean"],
         yerr=rows["r_sd"],
-        fmt="o",
-        color=color,
+        fmt=look.marker,
+        color=look.colour,
         markersize=4,
         elinewidth=3,
         label=label,

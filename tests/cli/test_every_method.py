@@ -1,5 +1,6 @@
 """Every method of the registry in every verb, on a cohort of forty."""
 
+import inspect
 import json
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from method_kinds import LIKE_EDGEWISE, ONE_OF_A_KIND
 from small_study import write_derivatives, write_study
 from stillome.cli import compare, main
 from stillome.exceptions import MissingExtraError
@@ -14,6 +16,7 @@ from stillome.io import read_connectomes, read_table
 from stillome.methods import METHODS, make_method
 from stillome.methods.fitted import load_fitted
 from stillome.methods.linear.combat import ComBat
+from stillome.methods.linear.linear_method import ComponentMethod
 
 # How good a tiny fit is does not matter here.
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
@@ -68,7 +71,15 @@ def test_the_steps_alone(method, study, tmp_path):
     assert len(pd.read_csv(do("certify", latents, *probed, out="found.tsv"), sep="\t")) > 2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIKE_EDGEWISE)
+def test_other_methods_do_every_verb_as_edgewise_does(method):
+    """So that a run or a BIDS App of one of them is a run of any."""
+    for verb in ("fit", "transform", "adjust", "predict", "sample", "save", "load"):
+        inherited = inspect.getattr_static(METHODS[method], verb)
+        assert inherited is inspect.getattr_static(ComponentMethod, verb)
+
+
+@pytest.mark.parametrize("method", ONE_OF_A_KIND)
 def test_a_run(method, study, tmp_path):
     words = ["run", *study["subjects"], *study["traits"], "--confound=rms_mm", *small(method)]
     words += ["--baseline=none", "--jobs=1", "--no-report", "--quiet", f"--out={tmp_path}/out"]
@@ -82,7 +93,7 @@ def test_a_run(method, study, tmp_path):
     assert read_table(tmp_path / "out" / "latents.tsv").shape == (N, 3)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ONE_OF_A_KIND)
 def test_a_bids_app(method, tmp_path):
     connectomes, eddy = write_derivatives(tmp_path)
     words = ["bids", str(connectomes), f"{tmp_path}/out"]
@@ -153,7 +164,7 @@ def test_compare_takes_the_methods_that_are_installed(monkeypatch, capsys):
 
     monkeypatch.setattr(ComBat, "check_parameters", missing)
     methods = compare.methods_of(None, None, 4, 0)
-    assert set(methods) == set(METHODS) - {"combat"}
+    assert set(methods) == set(METHODS) - {"combat", "covbat", "combat-gam"}
     assert "combat is left out" in capsys.readouterr().err
     with pytest.raises(MissingExtraError):
         compare.methods_of(["combat"], None, 4, 0)

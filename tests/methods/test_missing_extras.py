@@ -56,5 +56,5 @@ def test_a_network_without_torch_is_one_sentence(code: str, folder: Path) -> Non
 
 
 def test_the_default_method_needs_no_torch() -> None:
-    code = "from stillome import InvFA, METHODS; assert len(METHODS) == 8; InvFA()"
+    code = "from stillome import InvFA, METHODS; assert len(METHODS) == 13; InvFA()"
     assert said_by(code) == ""

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from method_kinds import ONE_OF_A_KIND
 from small_study import write_study
 from stillome.methods.method_words import METHOD_WORDS, method_name
 from stillome.methods.registry import METHODS
@@ -32,7 +33,7 @@ def test_every_method_has_its_words():
 
 
 @pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
-@pytest.mark.parametrize("name", [*METHODS, PUBLISHED])
+@pytest.mark.parametrize("name", [*ONE_OF_A_KIND, PUBLISHED])
 def test_every_method_has_its_report(name, tmp_path, monkeypatch):
     plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))

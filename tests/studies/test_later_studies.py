@@ -6,12 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from stillome.exceptions import FileError
+from stillome.methods import make_method
 from stillome.methods.registry import METHODS
-from stillome.studies import breakdown, claims, study, synthetic_release, traits
+from stillome.simulate import simulate_cohort
+from stillome.studies import (
+    adjustment_claims,
+    applied,
+    breakdown,
+    claims,
+    study,
+    synthetic_release,
+    traits,
+)
+from stillome.studies.network_training import converged_choices, held_out_loss
 
-VERDICTS = {study.HOLDS, study.ONLY_INV_FA, study.FAILS}
+VERDICTS = set(claims.VERDICTS)
 
 
 class Tiny(study.Options):
@@ -103,7 +115,7 @@ def test_all_methods_predict_all_traits(predicted):
 
 
 def test_claims_are_complete(broken, released, predicted):
-    for outcome, expected in ((broken, 3), (released, 6), (predicted, 8)):
+    for outcome, expected in ((broken, 3), (released, 6), (predicted, 14)):
         assert len(outcome.claims) == expected
         for claim in outcome.claims:
             assert claim.verdict in VERDICTS
@@ -112,13 +124,13 @@ def test_claims_are_complete(broken, released, predicted):
 
 
 def test_results_of_a_folder_become_one_page(folder, broken, released, predicted, tmp_path):
-    page = claims.page_of_folder(folder)
+    page = claims.page_of_folders([folder])
     assert "`run traits; run breakdown; run synthetic_release`" in page
     assert "seed: 3" in page
     assert "stillome" in page.split("## ")[0]
     rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert len(rows) == 3 + 6 + 8 + 2 * 3
-    assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+    assert len(rows) == 3 + 6 + 14 + 2 * 3 + 5  # and the counts
+    assert sorted({line.replace("\\|", "").count("|") for line in rows}) == [8, 10]
     manifest = json.loads((folder / "traits" / study.MANIFEST).read_text())
     for name, seed in (("traits", 3), ("breakdown", 4)):
         (tmp_path / name).mkdir()
@@ -128,7 +140,7 @@ def test_results_of_a_folder_become_one_page(folder, broken, released, predicted
         told = json.dumps(manifest | {"Seed": seed})
         (tmp_path / name / study.MANIFEST).write_text(told)
     with pytest.raises(FileError, match="different"):
-        claims.page_of_folder(tmp_path)
+        claims.page_of_folders([tmp_path])
 
 
 def test_bars_in_claims_do_not_break_the_table(broken):
@@ -140,6 +152,102 @@ def test_bars_in_claims_do_not_break_the_table(broken):
     assert "quick run" not in page
 
 
+def claim(verdict, **more):
+    shown = {"as_published": "0.1", "gate": "0.2", "inv_fa": "0.3"} | more
+    return study.Claim("Text.", "Section 1", "how", **shown, verdict=verdict, why="Because.")
+
+
+def test_what_was_put_into_a_simulation_is_not_counted_as_holding():
+    some = [
+        claim(study.HOLDS),
+        claim(study.UNTESTABLE, about=study.DATA),
+        claim(study.HOLDS, about=study.OF_GATE),
+    ]
+    page = claims.claims_page({"outliers": some}, study.manifest_of(study.Options(), command="x"))
+    assert "| the paper's model | 1 | 0 | 0 | 0 | 0 | 1 |" in page
+    assert "| GATE | 1 | 0 | 0 | 0 | 0 | 1 |" in page
+    assert "| the data | 0 | 0 | 0 | 1 | 0 | 1 |" in page
+    assert "learning rate 2e-05" in page and "5e-06" in page and "one term exchanged" in page
+
+
+def test_several_seeds_stand_side_by_side_and_the_worst_verdict_counts(tmp_path):
+    for seed, verdict in ((91, study.HOLDS), (92, study.FAILS)):
+        found = study.Outcome({}, {}, [claim(verdict, inv_fa=str(seed))])
+        study.write_outcome(
+            tmp_path / str(seed) / "outliers",
+            "outliers",
+            lambda _, found=found: found,
+            study.Options(seed=seed),
+            command=f"run --seed {seed}",
+        )
+    page = claims.page_of_folders([tmp_path / "91", tmp_path / "92"])
+    assert "seed: 91, 92" in page and "| 91 · 92 |" in page
+    assert "**does not hold here**" in page and "By seed: holds, does not hold here." in page
+
+
+def test_an_interval_decides_and_not_the_point():
+    """0.72 [0.55, 0.89] does not hold where 0.77 [0.70, 0.83] fails."""
+    names = [applied.OBSERVED, study.AS_PUBLISHED, study.GATE, study.INV_FA]
+    table = pd.DataFrame({"method": names, "difference_c": [1.0, 0.72, 1.0, 0.3]})
+    table["difference_c_low"] = table["difference_c"] - 0.17
+    table["difference_c_high"] = table["difference_c"] + 0.17
+    judged = adjustment_claims._difference(table, "c", "Figure 4", "", known=False)
+    assert judged.verdict == study.ONLY_INV_FA
+    table["difference_c_high"] = table["difference_c"] + 0.02
+    judged = adjustment_claims._difference(table, "c", "Figure 4", "", known=False)
+    assert judged.verdict == study.HOLDS
+
+
+def test_each_block_of_distances_has_its_own_scale():
+    distances = np.array([[0.0, 2.0, 50.0], [2.0, 0.0, 100.0], [50.0, 100.0, 0.0]])
+    drawn = breakdown.normalised_blocks(distances, np.array([0.0, 0.0, 0.9]))
+    assert drawn.tolist() == [[0, 1, 0.5], [1, 0, 1], [0.5, 1, 0]]
+
+
+def test_networks_are_trained_as_published_and_to_convergence():
+    full, quick = (study.methods(study.Options(quick=q)) for q in (False, True))
+    assert list(full) == [
+        *(study.AS_PUBLISHED, study.GATE, study.CONVERGED, study.GATE_CONVERGED, study.INV_FA)
+    ]
+    assert list(quick) == [study.AS_PUBLISHED, study.GATE, study.INV_FA]
+    told = full[study.AS_PUBLISHED].get_params()
+    assert (told["learning_rate"], told["max_epochs"], told["patience"]) == (2e-5, 200, None)
+    of_simulations = study.methods(study.Options(), simulation=True)
+    assert of_simulations[study.GATE].get_params()["learning_rate"] == 5e-6
+    assert set(converged_choices(full[study.CONVERGED])) == {"learning_rate", "invariance_weight"}
+    assert set(converged_choices(full[study.GATE_CONVERGED])) == {"learning_rate"}
+    assert not converged_choices(full[study.AS_PUBLISHED]) and not converged_choices(
+        full[study.INV_FA]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The latent has collapsed")
+def test_the_best_of_the_converged_networks_is_kept():
+    X = np.random.default_rng(0).poisson(20.0, (40, 15))
+    model = make_method("gate", n_components=2, max_epochs=3, patience=2)
+    found = study.fit_quietly(model, X)
+    losses = [
+        held_out_loss(clone(model).set_params(learning_rate=rate).fit(X)) for rate in (1e-3, 3e-4)
+    ]
+    assert held_out_loss(found) == min(losses) < max(losses)
+
+
+def test_unseen_people_are_measured_in_full_runs():
+    simulated = simulate_cohort(80, random_state=0)
+    model = make_method("inv-fa", n_components=3)
+    given = (simulated.X[:, :45], simulated.confounds, simulated.X_free[:, :45])
+    full, quick = (
+        applied.apply_method(model, *given, study.Options(quick=q)) for q in (False, True)
+    )
+    assert set(full.unseen) == {"leakage_z", "leakage_adjusted", "fidelity", "identified"}
+    assert not quick.unseen
+    groups = {"rms_mm": simulated.cohort.motion_groups("rms_mm")}
+    table = applied.measures(
+        {study.INV_FA: full}, *given[:2], groups, given[2], study.Options(quick=True)
+    )
+    assert "; unseen people " in applied.shown(table, study.INV_FA, "fidelity")
+
+
 def test_an_empty_folder_has_no_page(tmp_path):
     with pytest.raises(FileError, match="no results"):
-        claims.page_of_folder(tmp_path)
+        claims.page_of_folders([tmp_path])

@@ -9,6 +9,7 @@ import typer
 
 from stillome.cli.console import StepDisplay, heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
+from stillome.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,10 @@ def reproduce(
         Path | None, typer.Option(help="A folder of HCP or ABCD data; by default simulated.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("reproduction"),
+    group: Annotated[
+        str | None,
+        typer.Option(help="The column of families in the tables of --data: kept together."),
+    ] = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -49,8 +54,10 @@ def reproduce(
     # Looked at before hours of fitting, not after.
     for place, marker in places:
         check_replaceable(place, overwrite=overwrite, marker=marker)
-    command = _command(name, quick, data, seed)
-    options = Options(seed=seed, quick=quick, data=data)
+    if group is not None and data is None:
+        raise InputError("--group needs --data: simulated cohorts have no families.")
+    command = _command(name, quick, data, group, seed)
+    options = Options(seed=seed, quick=quick, data=data, group=group)
     claims: dict[str, list[Claim]] = {}
     with steps(len(names), quiet=quiet) as step:
         for each in names:
@@ -80,9 +87,10 @@ def _reporting(options: "Options", step: StepDisplay, study: str) -> "Options":
     return replace(options, step=say)
 
 
-def _command(name: str, quick: bool, data: Path | None, seed: int) -> str:
+def _command(name: str, quick: bool, data: Path | None, group: str | None, seed: int) -> str:
     words = ["stillome", "reproduce", name, *(["--quick"] if quick else [])]
     words += ["--data", str(data)] if data is not None else []
+    words += ["--group", group] if group is not None else []
     return shlex.join([*words, "--seed", str(seed)])
 
 

@@ -216,7 +216,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         if not self.keeps_covariates:
             warnings.warn(
                 f"{type(self).__name__} has no way to keep covariates: covariates_to_keep is not "
-                "used. Use inv-fa, combat, pca-regression or edgewise to keep them.",
+                "used. Use inv-fa, gamma-glm, combat, pca-regression or edgewise to keep them.",
                 StillomeWarning,
                 stacklevel=4,
             )

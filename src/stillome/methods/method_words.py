@@ -29,6 +29,29 @@ _HURDLE = (
     "effect of motion (hurdle model; Mullahy, 1986); zeros were treated as counts below the "
     "smallest count that the data contain."
 )
+_CHEN = (
+    "Chen, A. A., Beer, J. C., Tustison, N. J., Cook, P. A., Shinohara, R. T., & Shou, H. (2022). "
+    "Mitigating site effects in covariance for machine learning in neuroimaging data. Human Brain "
+    "Mapping, 43, 1179–1195."
+)
+_POMPONIO = (
+    "Pomponio, R., Erus, G., Habes, M., et al. (2020). Harmonization of large MRI datasets for the "
+    "analysis of brain imaging patterns throughout the lifespan. NeuroImage, 208, 116450."
+)
+_SHEN = (
+    "Shen, R. S., Parker, D., Chen, A. A., et al. (2025). Big data, small bias: harmonizing "
+    "diffusion MRI-based structural connectomes to mitigate site-related bias in data integration. "
+    "Human Brain Mapping, 46(9), e70256."
+)
+_ZHOU = (
+    "Zhou, Z., Fischl, B., & Aganj, I. (2025). Harmonization of structural brain connectivity "
+    "through distribution matching. Human Brain Mapping, 46(9), e70257."
+)
+_BELROSE = (
+    "Belrose, N., Schneider-Joseph, D., Ravfogel, S., Cotterell, R., Raff, E., & Biderman, S. "
+    "(2023). LEACE: Perfect linear concept erasure in closed form. Advances in Neural Information "
+    "Processing Systems, 36."
+)
 
 
 class MethodWords(NamedTuple):
@@ -106,6 +129,48 @@ METHOD_WORDS = {
         "by quantiles of motion, and the mean and variance of every edge on the logarithmic scale "
         "were aligned over batches by empirical Bayes estimates",
         (_JOHNSON,),
+    ),
+    "covbat": MethodWords(
+        "CovBat",
+        "empirical Bayes harmonisation of means and covariances",
+        "motion was removed by CovBat (Chen et al., 2022): subjects were divided into batches by "
+        "quantiles of motion; the mean and variance of every edge on the logarithmic scale, and "
+        "then of the scores on the principal components, were aligned over batches by empirical "
+        "Bayes estimates",
+        (_CHEN, _JOHNSON),
+    ),
+    "combat-gam": MethodWords(
+        "ComBat-GAM",
+        "empirical Bayes harmonisation with splines of motion",
+        "motion was removed by ComBat-GAM (Pomponio et al., 2020): a smooth effect of motion on "
+        "every edge on the logarithmic scale, estimated by cubic splines, was subtracted, and the "
+        "mean and variance of what is left were aligned over quantiles of motion by empirical "
+        "Bayes estimates",
+        (_POMPONIO, _JOHNSON),
+    ),
+    "gamma-glm": MethodWords(
+        "gamma GLM",
+        "gamma regression of every edge on motion",
+        "motion was removed by a gamma GLM with log link of every edge (Shen et al., 2025): the "
+        "factor by which the mean of the edge, where it has fibres, changes with motion was "
+        "divided out",
+        (_SHEN,),
+    ),
+    "quantile-matching": MethodWords(
+        "quantile matching",
+        "distribution of every edge matched to that at the reference",
+        "motion was removed by quantile matching (distribution matching; Zhou et al., 2025): "
+        "subjects were divided into groups by quantiles of motion, and every edge was mapped to "
+        "the same quantile of the group of the reference motion",
+        (_ZHOU,),
+    ),
+    "leace": MethodWords(
+        "LEACE",
+        "linear concept erasure of motion",
+        "motion was removed by least-squares concept erasure (LEACE; Belrose et al., 2023): the "
+        "principal components of the edges on the logarithmic scale were changed by the smallest "
+        "amount after which they are uncorrelated with motion",
+        (_BELROSE,),
     ),
     "sog": MethodWords(
         "SOG",

@@ -14,18 +14,24 @@ class Look(NamedTuple):
     marker: str
 
 
-# Okabe and Ito, light and dark in turn; purple is darker than all of them.
+# Okabe and Ito, light and dark in turn; purple is darker than all of them. Those of the ComBat
+# family are greens. With so many, only the marker is sure to differ to every eye.
 _LOOKS = {
     "raw": Look(GREY, "o"),
     "inv-fa": Look("#0072b2", "D"),
     "inv-vae": Look("#6a3d9a", "h"),
     "gate": Look("#e69f00", "s"),
     "combat": Look("#009e73", "^"),
+    "covbat": Look("#44aa66", "8"),
+    "combat-gam": Look("#117733", "H"),
+    "gamma-glm": Look("#882255", "*"),
+    "quantile-matching": Look("#999933", "d"),
+    "leace": Look("#5566aa", "p"),
     "sog": Look("#cc79a7", "v"),
     "pca-regression": Look("#56b4e9", "P"),
     "edgewise": Look("#d55e00", "X"),
 }
-_OTHERS = (Look(INK, "<"), Look("#a3c900", ">"), Look("#a6761d", "p"))
+_OTHERS = (Look(INK, "<"), Look("#a3c900", ">"), Look("#a6761d", "1"))
 
 
 def order_methods(names: Iterable[str]) -> list[str]:

@@ -132,6 +132,23 @@ def simulate_cohort(
     return SimulatedCohort(cohort, motion_free, oracle, ("rms_mm",), latents, explained)
 
 
+def motion_free_rates(simulated: SimulatedCohort) -> Floats:
+    """Return the expected counts without motion, (n, E), of a cohort of `simulate_cohort`.
+
+    No decoder of a latent can do better than these: they are the generator's own means.
+
+    Examples
+    --------
+    >>> motion_free_rates(simulate_cohort(3, random_state=0)).shape
+    (3, 2278)
+    """
+    oracle = simulated.oracle
+    if not isinstance(oracle, _RateOracle):
+        raise InputError("simulated: rates are known for cohorts of simulate_cohort only.")
+    rates = oracle.population.rates(oracle.regime, oracle.latents, oracle.motion)
+    return np.broadcast_to(rates.free, simulated.X_free.shape).astype(np.float64)
+
+
 def _blocks(n_subjects: int) -> list[slice]:
     return [slice(i, i + _BLOCK_SUBJECTS) for i in range(0, n_subjects, _BLOCK_SUBJECTS)]
 

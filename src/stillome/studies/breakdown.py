@@ -37,7 +37,12 @@ from stillome.studies.breakdown_claims import (
     draw_rates,
     separations,
 )
-from stillome.studies.study import INV_FA, Options, Outcome
+from stillome.studies.intervals import bootstrap
+from stillome.studies.study import (
+    INV_FA,
+    Options,
+    Outcome,
+)
 
 
 def run(options: Options) -> Outcome:
@@ -50,13 +55,15 @@ def run(options: Options) -> Outcome:
     for name, model in four_methods(options).items():
         options.step(f"Fitting {name}")
         c = categories(paired) if name == CATEGORIES else paired.confounds
-        study.fit_quietly(model, paired.X, confounds=c)
-        Z, std = model.transform(paired.X, confounds=c, return_std=True)
+        fitted: Any = study.fit_quietly(model, paired.X, confounds=c)
+        Z, std = fitted.transform(paired.X, confounds=c, return_std=True)
         distances = symmetric_kl(Z, np.maximum(std, 1e-6))
-        adjusted = model.adjust(paired.X, confounds=c, reference=np.zeros(c.shape[1]))
+        adjusted = fitted.adjust(paired.X, confounds=c, reference=np.zeros(c.shape[1]))
         rows += level_rows(name, paired, distances, adjusted, options.seed)
         figures[re.sub(r"\W+", "_", f"distances {name}").strip("_")] = plot_distances(
-            np.log10(1 + distances), paired.confounds[:, 0], label="log10(1 + KL in nats)"
+            normalised_blocks(distances, levels_of(paired)),
+            paired.confounds[:, 0],
+            label="KL / largest KL of the block",
         )
         blocks.append(block_means(name, paired, distances))
     table = pd.DataFrame(rows + level_rows("raw", paired, None, paired.X, options.seed))
@@ -74,7 +81,8 @@ def run(options: Options) -> Outcome:
 
 
 def four_methods(options: Options) -> dict[str, Any]:
-    return study.methods(options) | {CATEGORIES: study.methods(options)[INV_FA]}
+    known = study.methods(options, simulation=True)
+    return known | {CATEGORIES: study.methods(options)[INV_FA]}
 
 
 def levels_of(simulated: SimulatedCohort) -> NDArray[Any]:
@@ -116,8 +124,18 @@ def rate(title: str, to_free: NDArray[Any], seed: int) -> dict[str, float]:
     """Return the share of networks (rows) that are nearest to themselves; ties are misses."""
     nearest_other = np.where(np.eye(len(to_free)), np.inf, to_free).min(axis=1)
     hits = to_free.diagonal() < nearest_other
-    low, high = study.bootstrap(lambda rows: float(hits[rows].mean()), len(hits), seed)
+    low, high = bootstrap(lambda rows: float(hits[rows].mean()), len(hits), seed)
     return {title: float(hits.mean()), f"{title} low": low, f"{title} high": high}
+
+
+def normalised_blocks(distances: NDArray[Any], level: NDArray[Any]) -> NDArray[np.float64]:
+    """Divide the distances of each pair of levels by the largest of them, as Figure A10 does."""
+    answer = np.array(distances, dtype=np.float64)
+    for first in np.unique(level):
+        for second in np.unique(level):
+            block = np.ix_(level == first, level == second)
+            answer[block] /= max(answer[block].max(), 1e-300)
+    return answer
 
 
 def block_means(name: str, simulated: SimulatedCohort, distances: NDArray[Any]) -> pd.DataFrame:
@@ -129,7 +147,7 @@ def block_means(name: str, simulated: SimulatedCohort, distances: NDArray[Any]) 
 
 def spread_latents(simulated: SimulatedCohort, options: Options) -> dict[str, NDArray[Any]]:
     X, c = simulated.X, simulated.confounds
-    models = study.methods(options).items()
+    models = study.methods(options, simulation=True).items()
     return {
         name: study.fit_quietly(model, X, confounds=c).transform(X, confounds=c)
         for name, model in models

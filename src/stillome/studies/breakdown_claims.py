@@ -11,7 +11,14 @@ from stillome.evaluate import group_separation
 from stillome.plot import house_style
 from stillome.plot.palette import method_looks
 from stillome.studies import study
-from stillome.studies.study import AS_PUBLISHED, GATE, INV_FA, Claim, in_columns, with_interval
+from stillome.studies.intervals import with_interval
+from stillome.studies.study import (
+    AS_PUBLISHED,
+    GATE,
+    INV_FA,
+    Claim,
+    in_columns,
+)
 
 CATEGORIES = f"{INV_FA}, levels as categories"
 AS_CATEGORIES = "with levels as categories"

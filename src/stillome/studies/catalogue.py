@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from stillome.exceptions import InputError, require_extra
 
 if TYPE_CHECKING:
-    from stillome.studies.study import Study
+    from stillome.studies.study import (
+        Study,
+    )
 
 EVERYTHING = "all"
 _EXTRAS = {"torch": "vae", "combatlearn": "combat"}

@@ -1,8 +1,9 @@
 """One page of all claims: what the paper says, what came out, and why.
 
-`stillome reproduce all` writes it; from the folder of a run that was made study by study,
+`stillome reproduce all` writes it; from folders of runs that were made study by study, one for each
+seed,
 
-    python -m stillome.studies.claims FOLDER studies/CLAIMS.md
+    python -m stillome.studies.claims FOLDER [FOLDER ...] studies/CLAIMS.md
 
 writes it too.
 """
@@ -10,6 +11,7 @@ writes it too.
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,53 +19,115 @@ import pandas as pd
 
 from stillome.exceptions import FileError
 from stillome.studies.catalogue import STUDIES
+from stillome.studies.network_training import settings_in_words
 from stillome.studies.study import (
+    ALL_COLUMNS,
     AS_PUBLISHED,
+    DATA,
     FAILS,
-    GATE,
     HOLDS,
     INV_FA,
     MANIFEST,
+    MODEL,
+    NO_VERDICT,
+    NOT_TESTED,
+    OF_GATE,
     ONLY_INV_FA,
     QUICK_NOTE,
+    UNTESTABLE,
     Claim,
 )
 
-HEAD = ("claim", "how it was tested", AS_PUBLISHED, GATE, INV_FA, "verdict", "why")
-SAME = ("Quick", "Data", "Seed", "Versions")
+HEAD = ("claim", "how it was tested", *ALL_COLUMNS, "verdict", "why")
+VERDICTS = (HOLDS, ONLY_INV_FA, FAILS, UNTESTABLE, NO_VERDICT)
+SAME = ("Quick", "Data", "Versions")
+CODE_AND_TEXT = (
+    "Settings are those of the paper's text. The public code of the method differs from the text: "
+    "it has dense layers of V² units after the decoder (26 million parameters, where the "
+    "text's network has less than one), its latent size is the number of regions, and α and ξ are "
+    "not among the parameters that its optimiser updates. It was not run here. Appendix D prints "
+    "the pairwise Gaussian KL with one term exchanged (Σ₁⁻¹ for Σ₀⁻¹ in the quadratic form) and "
+    "log(σ)² for log σ²; equation (10) prints log p(y | z) without the factor 1 + λ and with the "
+    "opposite sign, where Appendix D has both right. The correct forms are used."
+)
 
 
 def claims_page(claims: Mapping[str, Sequence[Claim]], manifest: Mapping[str, Any]) -> str:
     """Return the page as Markdown, from the claims by study and the entries of a manifest."""
     everything = [claim for some in claims.values() for claim in some]
-    counts = "; ".join(
-        f"{verdict}: {sum(claim.verdict == verdict for claim in everything)}"
-        for verdict in (HOLDS, ONLY_INV_FA, FAILS)
-    )
     parts = ["# The paper's claims, and what became of them", _made_by(manifest)]
-    parts.append(
-        f"Of {len(everything)} claims, {counts}. A claim *holds* if the paper's own model fulfils "
-        f"it ({AS_PUBLISHED}: the graph variational auto-encoder with the paper's settings). It "
-        f"*holds only for {INV_FA}* if stillome's default does and the paper's model does not; "
-        f"{INV_FA} is a factor analysis and not a variational auto-encoder. Brackets are "
-        "intervals, explained under “how it was tested”; a dash means that a method has no such "
-        "figure. Simulated cohorts stand in for HCP and ABCD unless real data are named above: a "
-        "claim about people that does not hold here may hold for them."
-    )
+    parts += [
+        _counts(everything),
+        f"A claim *holds* if the paper's own model fulfils it with the paper's settings "
+        f"({AS_PUBLISHED}), by its interval and not by the point. It *holds only for {INV_FA}* if "
+        f"stillome's default does and the paper's model does not; {INV_FA} is a factor analysis "
+        "and not a variational auto-encoder. It is *not testable on simulated data* if its answer "
+        "was put into the simulation; there is *no verdict* where the data cannot give one. "
+        "Brackets are intervals, explained under “how it was tested”; a dash means that a method "
+        "has no such figure. Simulated cohorts stand in for HCP and ABCD unless real data are "
+        "named above: a claim about people that does not hold here may hold for them.",
+        "## Settings",
+        settings_in_words(),
+        CODE_AND_TEXT,
+    ]
     for study, some in claims.items():
         if some:
             parts += [f"## {study}", _table(some)]
     return "\n\n".join(parts) + "\n"
 
 
-def page_of_folder(folder: Path) -> str:
-    """Return the page of the studies whose results a folder holds.
+def _counts(claims: Sequence[Claim]) -> str:
+    """Count the verdicts, apart for whom the claims are about."""
+    rows = [("about", *VERDICTS, "claims"), ("---",) * (len(VERDICTS) + 2)]
+    for about in (MODEL, OF_GATE, DATA):
+        own = [claim.verdict for claim in claims if claim.about == about]
+        rows.append((about, *(str(own.count(verdict)) for verdict in VERDICTS), str(len(own))))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def page_of_folders(folders: Sequence[Path]) -> str:
+    """Return the page of the studies whose results these folders hold, one folder for each seed.
+
+    Figures of several seeds stand one after the other, and the verdict is the worst of them.
 
     Raises
     ------
     FileError
-        If it holds none, or if they were made with different options or versions.
+        If a folder holds none, or if they were made with different options or versions.
     """
+    pages = [_read(folder) for folder in folders]
+    manifests = [manifest for _, found in pages for manifest in found]
+    if any(manifest[key] != manifests[0][key] for manifest in manifests for key in SAME):
+        places = ", ".join(map(str, folders))
+        raise FileError(f"{places}: studies made with different options or versions; redo them.")
+    names = [name for name in STUDIES if all(name in found for found, _ in pages)]
+    joined = {name: _over_seeds([found[name] for found, _ in pages]) for name in names}
+    seeds = dict.fromkeys(str(manifest["Seed"]) for manifest in manifests)
+    commands = dict.fromkeys(manifest["Command"] for manifest in manifests)
+    told = {"Command": "; ".join(commands), "Seed": ", ".join(seeds)}
+    return claims_page(joined, manifests[0] | told)
+
+
+def _over_seeds(runs: Sequence[Sequence[Claim]]) -> list[Claim]:
+    """Join the claims of the same study with several seeds."""
+    if len(runs) == 1:
+        return list(runs[0])
+    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    joined = []
+    for same in zip(*runs, strict=True):
+        verdicts = [claim.verdict for claim in same]
+        worst = max(verdicts, key=order.__getitem__)
+        texts = {
+            field: " · ".join(getattr(claim, field) for claim in same)
+            for field in ("as_published", "converged", "gate", "gate_converged", "inv_fa")
+            if any(getattr(claim, field) != NOT_TESTED for claim in same)
+        }
+        by_seed = "" if len(set(verdicts)) == 1 else f" By seed: {', '.join(verdicts)}."
+        joined.append(replace(same[0], **texts, verdict=worst, why=same[0].why + by_seed))
+    return joined
+
+
+def _read(folder: Path) -> tuple[dict[str, list[Claim]], list[dict[str, Any]]]:
     found, manifests = {}, []
     for name in STUDIES:
         if (folder / name / MANIFEST).exists():
@@ -74,10 +138,9 @@ def page_of_folder(folder: Path) -> str:
             found[name] = [Claim(**row) for row in table.to_dict("records")]
     if not found:
         raise FileError(f"{folder}: no results of a study; run stillome reproduce first.")
-    if any(manifest[key] != manifests[0][key] for manifest in manifests for key in SAME):
-        raise FileError(f"{folder}: studies made with different options or versions; redo them.")
-    commands = dict.fromkeys(manifest["Command"] for manifest in manifests)
-    return claims_page(found, manifests[0] | {"Command": "; ".join(commands)})
+    if any(manifest["Seed"] != manifests[0]["Seed"] for manifest in manifests):
+        raise FileError(f"{folder}: studies made with different seeds; redo them.")
+    return found, manifests
 
 
 def _made_by(manifest: Mapping[str, Any]) -> str:
@@ -87,6 +150,7 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
         f"- Command: `{manifest['Command']}`",
         f"- Data: {manifest['Data'] or 'simulated'}; seed: {manifest['Seed']}",
         f"- Versions: {versions}",
+        *([f"- Commit: {manifest['Commit']}"] if manifest.get("Commit") else []),
     ]
     if manifest["Quick"]:
         lines.append(f"- A quick run on small cohorts, to show that all works ({QUICK_NOTE}).")
@@ -97,7 +161,10 @@ def _table(claims: Sequence[Claim]) -> str:
     rows = [HEAD, ("---",) * len(HEAD)]
     for claim in claims:
         said = f"{claim.claim} ({claim.section})"
-        figures = (claim.as_published, claim.gate, claim.inv_fa)
+        figures = (
+            *(claim.as_published, claim.converged),
+            *(claim.gate, claim.gate_converged, claim.inv_fa),
+        )
         rows.append((said, claim.tested, *figures, f"**{claim.verdict}**", claim.why))
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
@@ -107,4 +174,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(page_of_folder(Path(sys.argv[1])), encoding="utf-8")
+    *given, page = map(Path, sys.argv[1:])
+    page.write_text(page_of_folders(given), encoding="utf-8")

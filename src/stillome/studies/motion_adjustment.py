@@ -29,7 +29,8 @@ from stillome.studies.applied import (
     correction_table,
     measures,
 )
-from stillome.studies.real_data import StudyCohort, study_cohorts
+from stillome.studies.effect_claims import no_flirt_claim
+from stillome.studies.real_data import study_cohorts
 from stillome.studies.study import (
     AS_PUBLISHED,
     GATE,
@@ -41,6 +42,7 @@ from stillome.studies.study import (
     edge_table,
     methods,
 )
+from stillome.studies.study_cohort import StudyCohort, dropped_of
 
 ORDER = (GATE, AS_PUBLISHED, INV_FA)
 SHOWN = {AS_PUBLISHED: "as_published", INV_FA: "inv_fa"}
@@ -52,15 +54,19 @@ def run(options: Options) -> Outcome:
     figures: dict[str, Figure] = {}
     numbers: dict[str, pd.DataFrame] = {}
     claims: list[Claim] = []
-    cohorts = study_cohorts(options.data, options.seed, quick=options.quick)
+    cohorts = study_cohorts(options)
     for study in cohorts:
         for columns in filter(None, ((study.head_motion,), study.residual)):
-            part = _Part(study, columns, options)
+            given = study.with_residual() if columns == study.residual else study
+            part = _Part(given, columns, options)
             figures |= part.figures
             numbers |= part.numbers
-            claims += claims_of(study, columns, part.table, options)
+            claims += claims_of(given, columns, part.applied, part.table, options)
+        if not study.residual:
+            claims.append(no_flirt_claim(study, "Appendix G, Figures A4 to A6"))
     notes = [QUICK_NOTE, QUICK_FIGURES] if options.quick else []
-    return Outcome(figures, numbers, claims, [i for s in cohorts for i in s.inputs], notes)
+    inputs = [i for s in cohorts for i in s.inputs]
+    return Outcome(figures, numbers, claims, inputs, notes, dropped_of(cohorts))
 
 
 class _Part:
@@ -76,7 +82,7 @@ class _Part:
         self.applied: dict[str, Applied] = {}
         for name, model in methods(options, lengths=study.cohort.lengths).items():
             options.step(f"{study.name}, {' and '.join(columns)}: {name}")
-            self.applied[name] = apply_method(model, self.X, moved)
+            self.applied[name] = apply_method(model, self.X, moved, study.motion_free, options)
         options.step(f"{study.name}, {' and '.join(columns)}: measuring")
         self.table = measures(self.applied, self.X, moved, self.groups, study.motion_free, options)
         self.networks = {OBSERVED: self.X} | {n: self.applied[n].adjusted for n in ORDER}

@@ -11,17 +11,19 @@ import numpy as np
 import pandas as pd
 
 from stillome.plot import plot_motion_measures
-from stillome.studies.real_data import StudyCohort, study_cohorts
+from stillome.studies.intervals import bootstrap, with_interval
+from stillome.studies.real_data import study_cohorts
 from stillome.studies.study import (
+    DATA,
     FAILS,
     HOLDS,
     NOT_TESTED,
+    UNTESTABLE,
     Claim,
     Options,
     Outcome,
-    bootstrap,
-    with_interval,
 )
+from stillome.studies.study_cohort import StudyCohort, dropped_of
 
 OUTLIERS = ("n_outlier_slices", "outliers_percent")
 LITTLE = 0.2  # |r| below which we would speak of no relationship
@@ -29,7 +31,7 @@ LITTLE = 0.2  # |r| below which we would speak of no relationship
 
 def run(options: Options) -> Outcome:
     figures, numbers, claims, notes = {}, {}, [], []
-    cohorts = study_cohorts(options.data, options.seed, quick=options.quick)
+    cohorts = study_cohorts(options)
     for study in cohorts:
         options.step(f"Correlating {study.name}")
         outliers = next((name for name in OUTLIERS if name in study.cohort.motion), None)
@@ -47,7 +49,7 @@ def run(options: Options) -> Outcome:
         else:
             claims.append(_claim(study, table[table["with"] == outliers]))
     inputs = [path for study in cohorts for path in study.inputs]
-    return Outcome(figures, numbers, claims, inputs, notes)
+    return Outcome(figures, numbers, claims, inputs, notes, dropped_of(cohorts))
 
 
 def _pairs(study: StudyCohort, columns: list[str], seed: int) -> pd.DataFrame:
@@ -82,6 +84,9 @@ def _claim(study: StudyCohort, pairs: pd.DataFrame) -> Claim:
         f"{study.name}, {strongest['subjects']} subjects: strongest correlation of outliers, with "
         f"{strongest['measure']}: {with_interval(strongest['r'], interval)}",
         *(NOT_TESTED,) * 3,
-        verdict=HOLDS if max(map(abs, interval)) < LITTLE else FAILS,
+        verdict=(
+            UNTESTABLE if study.simulated else HOLDS if max(map(abs, interval)) < LITTLE else FAILS
+        ),
+        about=DATA,
         why=why,
     )

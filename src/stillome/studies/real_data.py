@@ -1,120 +1,77 @@
 """Cohorts for the studies: HCP and ABCD for whoever holds them, simulated stand-ins for the rest.
 
-A folder of real data holds
+A folder of real data holds what docs/real-data.md lists:
 
-- HCP: ``unrestricted*.csv``; ``connectomes`` (a folder, or one stack such as ``connectomes.mat``,
-  in any format that stillome reads); eddy's logs, as ``<id>/T1w/Diffusion/eddylogs/*`` or in any
-  folder that names the subject; the transforms of FLIRT between b = 0 frames, where residual
-  misalignment is to be studied.
+- HCP: ``unrestricted*.csv`` (and ``restricted*.csv``, where families are asked for);
+  ``connectomes`` (a folder, or one stack such as ``connectomes.mat``, in any format that stillome
+  reads); eddy's logs, and the transforms of FLIRT between b = 0 frames, in folders of any name.
 - ABCD: the tables of traits and of motion (``.txt``, ``.csv`` or ``.tsv``; releases 4 to 6),
-  ``connectomes``, and transforms as above. Without them translation and rotation are the means
-  over frames that the study's own tables report.
+  ``connectomes``, and transforms as above.
 
-Of several events the baseline is taken. ``regions.tsv`` names the regions; without it they must
-be the 68 of Desikan and Killiany in FreeSurfer's order, or be named in the files.
+Translation and rotation come from FLIRT only. A subject without FLIRT stays in the studies of head
+motion. Of several events the baseline is taken. ``regions.tsv`` names the regions; without it they
+must be the 68 of Desikan and Killiany in FreeSurfer's order, or be named in the files.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome import Cohort, read_cohort, simulate_cohort
+from stillome import Cohort, simulate_cohort
 from stillome.exceptions import FileError
-from stillome.io import ConnectomeData, read_connectomes, read_motion, read_traits
-from stillome.io.motion.abcd import abcd_release
+from stillome.io import ConnectomeData, read_connectomes, read_traits
+from stillome.io.cohorts import join_subjects, without_fibres
+from stillome.io.connectomes import select_subjects
+from stillome.io.motion.abcd import abcd_release, read_abcd_motion
 from stillome.io.tables.delimited import read_cells
 from stillome.simulate import load_desikan_killiany
+from stillome.simulate.realistic import motion_free_rates
+from stillome.studies.measured_motion import measured_motion
+from stillome.studies.study import (
+    Options,
+)
+from stillome.studies.study_cohort import ABCD, ALSO_SHOWN, HCP, QUANTILE, TRAITS, StudyCohort
 
-HCP, ABCD = "HCP", "ABCD"
-# The paper's five traits by column name; ABCD's names changed with release 6.
-TRAITS: dict[str, tuple[dict[str, str], ...]] = {
-    HCP: (
-        {
-            "picture vocabulary": "PicVocab_AgeAdj",
-            "pattern completion": "ProcSpeed_AgeAdj",
-            "picture sequence": "PicSeq_AgeAdj",
-            "list sorting": "ListSort_AgeAdj",
-            "fluid intelligence": "PMAT24_A_CR",
-        },
-    ),
-    ABCD: (
-        {
-            "picture vocabulary": "nihtbx_picvocab_agecorrected",
-            "oral reading": "nihtbx_reading_agecorrected",
-            "fluid composite": "nihtbx_fluidcomp_agecorrected",
-            "crystallized composite": "nihtbx_cryst_agecorrected",
-            "total composite": "nihtbx_totalcomp_agecorrected",
-        },
-        {
-            "picture vocabulary": "nc_y_nihtb__picvcb__agecor_score",
-            "oral reading": "nc_y_nihtb__readr__agecor_score",
-            "fluid composite": "nc_y_nihtb__comp__fluid__agecorr_score",
-            "crystallized composite": "nc_y_nihtb__comp__cryst__agecorr_score",
-            "total composite": "nc_y_nihtb__comp__tot__agecor_score",
-        },
-    ),
-}
-# Figure 7 shows two more traits of HCP.
-ALSO_SHOWN = {HCP: {"oral reading": "ReadEng_AgeAdj", "card sorting": "CardSort_AgeAdj"}, ABCD: {}}
-QUANTILE = {HCP: 0.1, ABCD: 0.05}  # share of subjects in each motion group, Section 2.2
-RESIDUAL = ("translation_mm", "rotation_rad")
 BASELINES = ("baseline_year_1_arm_1", "ses-00A", "00A")
 _SIZES = {HCP: (1065, 100), ABCD: (1000, 100)}  # full, quick
 
 
-@dataclass(frozen=True, eq=False)
-class StudyCohort:
-    """A cohort with what the studies must know of it.
-
-    Attributes
-    ----------
-    name : str
-        "HCP" or "ABCD", "simulated HCP" or "simulated ABCD".
-    cohort : Cohort
-        Traits have the paper's names.
-    head_motion : str
-        The column of head motion.
-    quantile : float
-        Share of subjects in the large and in the small motion group.
-    motion_free : array of shape (n, E), or None
-        The truth, where simulated.
-    inputs : tuple of str
-    """
-
-    name: str
-    cohort: Cohort
-    head_motion: str
-    quantile: float
-    motion_free: NDArray[Any] | None = None
-    inputs: tuple[str, ...] = ()
-
-    @property
-    def residual(self) -> tuple[str, ...]:
-        """The columns of translation and rotation, as far as they are known."""
-        return tuple(name for name in RESIDUAL if name in self.cohort.motion)
-
-
-def study_cohorts(data: Path | None, seed: int, *, quick: bool) -> list[StudyCohort]:
+def study_cohorts(options: Options) -> list[StudyCohort]:
     """Return the real cohort of a folder, or stand-ins shaped like HCP and, unless quick, ABCD."""
-    if data is not None:
-        return [load_cohort(data)]
-    names = (HCP,) if quick else (HCP, ABCD)
-    return [stand_in(name, _SIZES[name][quick], seed) for name in names]
+    if options.data is not None:
+        return [load_cohort(options.data, group=options.group)]
+    names = (HCP,) if options.quick else (HCP, ABCD)
+    return [stand_in(name, _SIZES[name][options.quick], options.seed) for name in names]
 
 
 def stand_in(name: str, n_subjects: int, seed: int) -> StudyCohort:
-    """Simulate a cohort with the motion of HCP or ABCD; streamlines are lost to motion."""
-    simulated = simulate_cohort(n_subjects, "thinning", motion=name.lower(), random_state=seed)
+    """Simulate a cohort with the motion of HCP or ABCD; streamlines are lost to motion.
+
+    Its traits have the names of the paper's, so that figures show the same ones; they are draws.
+    """
+    named = [*TRAITS[name][0], *ALSO_SHOWN[name]]
+    simulated = simulate_cohort(
+        n_subjects, "thinning", n_traits=len(named), motion=name.lower(), random_state=seed
+    )
+    cohort = replace(simulated.cohort, traits=simulated.cohort.traits.set_axis(named, axis=1))
     return StudyCohort(
-        f"simulated {name}", simulated.cohort, "rms_mm", QUANTILE[name], simulated.X_free
+        *(f"simulated {name}", cohort, "rms_mm", QUANTILE[name], simulated.X_free),
+        rates=motion_free_rates(simulated),
     )
 
 
-def load_cohort(data: Path) -> StudyCohort:
+def load_cohort(data: Path, *, group: str | None = None) -> StudyCohort:
     """Read HCP or ABCD, whichever a folder holds.
+
+    Parameters
+    ----------
+    data : pathlib.Path
+    group : str, optional
+        The column of a table that says who belongs together (families).
 
     Raises
     ------
@@ -127,23 +84,47 @@ def load_cohort(data: Path) -> StudyCohort:
     stacks = sorted(folder.glob("connectomes*"))
     if not stacks:
         raise FileError(f"{folder}: no connectomes. Put them into {folder / 'connectomes'}.")
-    hcp = sorted(folder.glob("unrestricted*.csv"))
-    tables = hcp or [path for end in ("txt", "csv", "tsv") for path in folder.glob(f"*.{end}")]
-    tables = sorted(path for path in tables if path.stem != "regions")
-    if not tables:
-        raise FileError(f"{folder}: neither HCP's unrestricted*.csv nor a table of ABCD in it.")
-    name = HCP if hcp else ABCD
+    name, tables = _tables(folder, stacks)
     headers = {path: _event(path) for path in tables}
     traits = _traits(folder, name, headers)
-    motion = _motion(folder, stacks[0], headers)
+    data_read = _connectomes(stacks[0], folder / "regions.tsv")
+    measured = measured_motion(folder, data_read.subject_ids, skip=stacks[0])
+    motion = _motion(folder, measured, headers)
     head = next((column for column in ("rms_mm", "fd_mm") if column in motion), None)
     if head is None:
         raise FileError(f"{folder}: no head motion (eddy_movement_rms, or ABCD's dmri_meanmotion).")
-    cohort = read_cohort(
-        _connectomes(stacks[0], folder / "regions.tsv"), motion=motion.dropna(), traits=traits
+    join = join_subjects(
+        data_read.subject_ids, motion[[head]], traits, empty=without_fibres(data_read)
     )
-    inputs = tuple(map(str, [stacks[0], *tables]))
-    return StudyCohort(name, cohort, head, QUANTILE[name], None, inputs)
+    if not join.kept:
+        raise FileError(f"{folder}: no subject has connectome, {head} and traits.")
+    kept = select_subjects(data_read, join.kept)
+    cohort = Cohort(
+        subject_ids=kept.subject_ids,
+        connectomes=np.asanyarray(kept.connectomes),
+        motion=motion.reindex(join.kept),
+        traits=traits.loc[join.kept],
+        regions=kept.regions,
+        lengths=kept.lengths,
+    )
+    return StudyCohort(
+        *(name, cohort, head, QUANTILE[name]),
+        inputs=tuple(map(str, [stacks[0], *tables])),
+        families=None if group is None else _families(folder, group, headers, join.kept),
+        dropped=join.dropped.groupby("reason")["participant_id"].apply(list).to_dict(),
+    )
+
+
+def _tables(folder: Path, connectomes: list[Path]) -> tuple[str, list[Path]]:
+    """Return HCP or ABCD, and the tables of traits and motion."""
+    there = [path for path in folder.iterdir() if path.suffix in (".csv", ".tsv", ".txt")]
+    there = [path for path in there if path.stem != "regions" and path not in connectomes]
+    hcp = [path for path in there if "restricted" in path.name.lower()]
+    if any(path.name.lower().startswith("unrestricted") for path in hcp):
+        return HCP, sorted(hcp)
+    if not there:
+        raise FileError(f"{folder}: neither HCP's unrestricted*.csv nor a table of ABCD in it.")
+    return ABCD, sorted(there)
 
 
 def _event(path: Path) -> tuple[set[str], str | None]:
@@ -172,19 +153,35 @@ def _traits(
 
 
 def _motion(
-    folder: Path, connectomes: Path, headers: dict[Path, tuple[set[str], str | None]]
+    folder: Path, measured: pd.DataFrame, headers: dict[Path, tuple[set[str], str | None]]
 ) -> pd.DataFrame:
     tables = [(path, e) for path, (columns, e) in headers.items() if abcd_release(list(columns))]
-    # ABCD's pipeline reports degrees, whether or not a table says so.
-    parts = [read_motion(path, session=event, rotation_unit="deg") for path, event in tables]
-    folders = [p for p in folder.iterdir() if p.is_dir() and p != connectomes]
-    if folders:
+    # Translation and rotation of ABCD's tables are head motion, not what is left after eddy.
+    parts = [
+        read_abcd_motion(path, session=event, rotation_unit="deg")[["fd_mm"]]
+        for path, event in tables
+    ]
+    if len(measured):
         # What was measured on the images themselves comes before what a table says of them.
-        parts.insert(0, read_motion(sorted(folders)))
+        parts.insert(0, measured)
     if not parts:
         raise FileError(f"{folder}: neither eddy's logs nor a table of ABCD with motion in it.")
     joined = pd.concat(parts, axis=1)
     return joined.loc[:, ~joined.columns.duplicated()].dropna(axis=1, how="all")
+
+
+def _families(
+    folder: Path,
+    group: str,
+    headers: dict[Path, tuple[set[str], str | None]],
+    subjects: list[str],
+) -> NDArray[Any]:
+    """Return the family of each subject; who has none is a family alone."""
+    for path, (columns, event) in headers.items():
+        if group in columns:
+            table = read_traits(path, columns=[group], session=event)[group].reindex(subjects)
+            return np.where(table.isna(), subjects, table.astype(str))
+    raise FileError(f"{folder}: no table has the column {group!r} of families.")
 
 
 def _connectomes(path: Path, named: Path) -> ConnectomeData:

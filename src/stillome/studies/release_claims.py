@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from stillome.evaluate import edge_slopes
 from stillome.plot import house_style
 from stillome.studies import study
+from stillome.studies.intervals import with_interval
 from stillome.studies.study import (
     AS_PUBLISHED,
     GATE,
@@ -16,7 +17,6 @@ from stillome.studies.study import (
     NOT_TESTED,
     Claim,
     in_columns,
-    with_interval,
 )
 
 TRAINING_HALF = "training half"

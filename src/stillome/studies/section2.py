@@ -21,9 +21,17 @@ from stillome.plot import (
     plot_motion_measures,
 )
 from stillome.plot.labels import measure_label
-from stillome.studies.effect_claims import loss_claim, misalignment_claim
-from stillome.studies.real_data import StudyCohort, study_cohorts
-from stillome.studies.study import Claim, Options, Outcome, edge_table, jackknife
+from stillome.studies.cohort_claims import cohort_claims
+from stillome.studies.effect_claims import loss_claim, misalignment_claim, no_flirt_claim
+from stillome.studies.intervals import jackknife
+from stillome.studies.real_data import study_cohorts
+from stillome.studies.study import (
+    Claim,
+    Options,
+    Outcome,
+    edge_table,
+)
+from stillome.studies.study_cohort import StudyCohort, dropped_of
 
 N_EDGES = 15
 
@@ -33,30 +41,37 @@ def run(options: Options) -> Outcome:
     numbers: dict[str, pd.DataFrame] = {}
     claims: list[Claim] = []
     rows = []
-    cohorts = study_cohorts(options.data, options.seed, quick=options.quick)
+    cohorts = study_cohorts(options)
     for study in cohorts:
         options.step(f"Describing {study.name}")
         differences = {}
         for number, column in _measures(study).items():
+            part = study if column == study.head_motion else study.with_residual()
             effects = describe_motion_effects(
-                study.cohort, column, quantile=study.quantile, n_edges=N_EDGES
+                part.cohort, column, quantile=study.quantile, n_edges=N_EDGES
             )
-            rows.append(_row(study, effects, options.seed))
+            rows.append(_row(part, effects, options.seed))
             differences[column] = effects.difference
             name = f"{number}_{_slug(study)}_{column}"
             figures |= _draw(name, effects)
-            numbers[f"{name}_motion"] = _people(study, effects)
+            numbers[f"{name}_motion"] = _people(effects)
             numbers[f"{name}_changed_edges"] = effects.changed_edges
         figures |= _differences(study, differences)
         numbers[f"edge_differences_{_slug(study)}"] = edge_table(differences, study.cohort.regions)
-        together = study.cohort.motion[[study.head_motion, *study.residual]]
         if study.residual:
+            together = study.with_residual().cohort.motion[[study.head_motion, *study.residual]]
             figures[f"figureA3_{_slug(study)}"] = plot_motion_measures(together)
             numbers[f"figureA3_{_slug(study)}"] = together.corr().reset_index(names="measure")
-            claims.append(misalignment_claim(study, options.seed))
+            claims.append(misalignment_claim(study.with_residual(), options.seed))
+        else:
+            claims.append(no_flirt_claim(study, "Appendix G, Figures A2 and A3"))
     numbers["measures"] = pd.DataFrame(rows)
+    claims += cohort_claims(cohorts, options.seed)
     inputs = [path for study in cohorts for path in study.inputs]
-    return Outcome(figures, numbers, [*map(loss_claim, rows), *claims], inputs)
+    return Outcome(
+        *(figures, numbers, [*map(loss_claim, rows), *claims], inputs),
+        dropped=dropped_of(cohorts),
+    )
 
 
 def _slug(study: StudyCohort) -> str:
@@ -89,7 +104,7 @@ def _differences(study: StudyCohort, differences: dict[str, Any]) -> dict[str, F
     return figures
 
 
-def _people(study: StudyCohort, effects: MotionEffects) -> pd.DataFrame:
+def _people(effects: MotionEffects) -> pd.DataFrame:
     group = np.full(len(effects.motion), "between", dtype=object)
     group[effects.groups.small], group[effects.groups.large] = "small", "large"
     return pd.DataFrame({effects.column: effects.motion, "group": group})
@@ -110,6 +125,7 @@ def _row(study: StudyCohort, effects: MotionEffects, seed: int) -> dict[str, Any
     changed = effects.difference[np.triu_indices(len(effects.difference), 1)]
     return {
         "cohort": study.name,
+        "simulated": study.simulated,
         "measure": effects.column,
         "subjects": len(totals),
         "low_cutoff": effects.groups.low_cutoff,

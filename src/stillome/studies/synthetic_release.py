@@ -30,9 +30,15 @@ from stillome.evaluate import (
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.plot import plot_edge_means
 from stillome.studies import study
-from stillome.studies.real_data import HCP, load_cohort, stand_in
+from stillome.studies.intervals import bootstrap
+from stillome.studies.real_data import load_cohort, stand_in
 from stillome.studies.release_claims import TRAINING_HALF, claims, draw_edges
-from stillome.studies.study import INV_FA, Options, Outcome
+from stillome.studies.study import (
+    INV_FA,
+    Options,
+    Outcome,
+)
+from stillome.studies.study_cohort import HCP, dropped_of
 
 
 class Half(NamedTuple):
@@ -45,7 +51,7 @@ class Half(NamedTuple):
 
 def run(options: Options) -> Outcome:
     given = (
-        load_cohort(options.data)
+        load_cohort(options.data, group=options.group)
         if options.data is not None
         else stand_in(HCP, options.size(1065, 120), options.seed)
     )
@@ -54,9 +60,9 @@ def run(options: Options) -> Outcome:
     rows: list[dict[str, Any]] = []
     for name, model in study.methods(options, lengths=given.cohort.lengths).items():
         options.step(f"Simulating subjects by {name}")
-        study.fit_quietly(model, learn.edges, y=learn.traits, confounds=learn.motion)
+        fitted = study.fit_quietly(model, learn.edges, y=learn.traits, confounds=learn.motion)
         drawn[name] = [
-            draw(model, len(learn.edges), options.seed + i) for i in range(options.size(5, 2))
+            draw(fitted, len(learn.edges), options.seed + i) for i in range(options.size(5, 2))
         ]
     for name, cohorts in drawn.items():
         options.step(f"Measuring {name}")
@@ -77,14 +83,17 @@ def run(options: Options) -> Outcome:
     }
     notes = [study.QUICK_NOTE] if options.quick else []
     numbers = {"measures": table, "edges": edges}
-    return Outcome(figures, numbers, claims(table, given.name), given.inputs, notes)
+    found = claims(table, given.name)
+    return Outcome(figures, numbers, found, given.inputs, notes, dropped_of([given]))
 
 
 def halves(given: Any, seed: int) -> tuple[Half, Half]:
     cohort = given.cohort
-    order = np.random.default_rng(seed).permutation(cohort.n_subjects)
-    learn = np.sort(order[: cohort.n_subjects // 2])
-    judge = np.sort(order[cohort.n_subjects // 2 :])
+    families = np.arange(cohort.n_subjects) if given.families is None else given.families
+    names, members = np.unique(families, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(names))
+    in_first = np.isin(members, order[: len(names) // 2])
+    learn, judge = np.flatnonzero(in_first), np.flatnonzero(~in_first)
     motion = cohort.motion[[given.head_motion]].to_numpy(dtype=np.float64)
     traits = cohort.traits.select_dtypes("number").to_numpy(dtype=np.float64)
     residuals = residualised_traits(traits, motion, learn)
@@ -123,7 +132,7 @@ def transfer(found: Half, judge: Half, lengths: Any, options: Options) -> dict[s
         pairs = zip(judge.traits[rows].T, predicted[rows].T, strict=True)
         return float(np.mean([pearson_r(y, p) for y, p in pairs]))
 
-    low, high = study.bootstrap(mean_r, len(predicted), options.seed)
+    low, high = bootstrap(mean_r, len(predicted), options.seed)
     z = model.transform(judge.edges, confounds=judge.motion)
     # Motion that every cohort holds; 0 can lie far outside a small one.
     usual = np.median(judge.motion, axis=0)

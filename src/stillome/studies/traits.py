@@ -28,13 +28,21 @@ from stillome.methods import METHODS, make_method
 from stillome.plot import plot_trait_components, plot_trait_prediction
 from stillome.plot.component_plane import Projection
 from stillome.studies import study
-from stillome.studies.real_data import HCP, StudyCohort, load_cohort, stand_in
-from stillome.studies.study import Claim, Options, Outcome
+from stillome.studies.effect_claims import no_flirt_claim
+from stillome.studies.network_training import converged_choices
+from stillome.studies.real_data import load_cohort, stand_in
+from stillome.studies.study import (
+    Claim,
+    Options,
+    Outcome,
+)
+from stillome.studies.study_cohort import ABCD, HCP, StudyCohort, dropped_of
 from stillome.studies.trait_claims import prediction_claims, separation_claims
 
 PLACES = {
     "head": ("Section 5.2, Figure 6", "Section 5.2, Figure 7"),
     "residual": ("Appendix G, Figure A7", "Appendix G, Figure A8"),
+    "head_abcd": ("Section 5.2, Figure 6", "Section 5.2, Figure 7"),
 }
 Latents = dict[str, NDArray[Any]]
 
@@ -44,6 +52,7 @@ def run(options: Options) -> Outcome:
     numbers: dict[str, pd.DataFrame] = {}
     claims: list[Claim] = []
     inputs: tuple[str, ...] = ()
+    dropped: dict[str, list[str]] = {}
     for part, (cohort, columns) in parts(options).items():
         options.step(f"Predicting traits, {part} motion")
         result = predict(cohort, columns, options)
@@ -56,26 +65,36 @@ def run(options: Options) -> Outcome:
         latents, traits = embed(cohort, columns, options)
         numbers[f"{part}_separation"] = table = separations(latents, traits, options.seed)
         numbers[f"{part}_components"] = components(latents, traits)
-        for name in traits.columns[: options.size(3, 1)]:
+        for name in cohort.drawn[: options.size(3, 1)]:
             title = f"{part}_components_{name.replace(' ', '_')}"
             figures[title] = plot_trait_components(latents, traits[name], trait_name=name)
-        claims += prediction_claims(result, cohort.name, PLACES[part][0])
+        claims += prediction_claims(result, cohort, PLACES[part][0])
         claims += separation_claims(
             *(table, latents, traits, options.size(200, 40), options.seed),
             *(cohort.name, PLACES[part][1]),
         )
         inputs = cohort.inputs
-    return Outcome(figures, numbers, claims, inputs, [study.QUICK_NOTE] if options.quick else [])
+        dropped |= dropped_of([cohort])
+        if options.data is not None and not cohort.residual:
+            claims.append(no_flirt_claim(cohort, "Appendix G, Figures A7 and A8"))
+    notes = [study.QUICK_NOTE] if options.quick else []
+    return Outcome(figures, numbers, claims, inputs, notes, dropped)
 
 
 def parts(options: Options) -> dict[str, tuple[StudyCohort, list[str]]]:
     if options.data is not None:
-        real = load_cohort(options.data)
-        both = {"head": (real, [real.head_motion]), "residual": (real, list(real.residual))}
-        return {part: given for part, given in both.items() if given[1]}
+        real = load_cohort(options.data, group=options.group)
+        found = {"head": (real, [real.head_motion])}
+        return found | (
+            {"residual": (real.with_residual(), list(real.residual))} if real.residual else {}
+        )
     large = stand_in(HCP, options.size(1065, 90), options.seed)
     small = stand_in(HCP, options.size(500, 60), options.seed + 1)
-    return {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
+    found = {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
+    if not options.quick:
+        abcd = stand_in(ABCD, 1000, options.seed)
+        found["head_abcd"] = (abcd, [abcd.head_motion])
+    return found
 
 
 def predict(cohort: StudyCohort, columns: list[str], options: Options) -> ComparisonResult:
@@ -86,7 +105,10 @@ def predict(cohort: StudyCohort, columns: list[str], options: Options) -> Compar
     return compare_methods(
         cohort.cohort,
         known,
+        choices={n: c for n, m in known.items() if (c := converged_choices(m))},
+        traits=cohort.predicted,
         confounds=columns,
+        groups=cohort.families,
         probe=False,
         n_jobs=options.size(2, 1),
         random_state=options.seed,
@@ -100,8 +122,8 @@ def embed(
     X, motion = cohort.cohort.edges, cohort.cohort.motion[columns].to_numpy(dtype=np.float64)
     latents = {}
     for name, model in study.methods(options, lengths=cohort.cohort.lengths).items():
-        study.fit_quietly(model, X, confounds=motion)
-        latents[name] = model.transform(X, confounds=motion)
+        fitted = study.fit_quietly(model, X, confounds=motion)
+        latents[name] = fitted.transform(X, confounds=motion)
     values = cohort.cohort.traits.select_dtypes("number")
     left = residualised_traits(values.to_numpy(np.float64), motion, np.arange(len(X)))
     return latents, pd.DataFrame(left, columns=values.columns)

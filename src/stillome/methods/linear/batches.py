@@ -12,6 +12,7 @@ from stillome.exceptions import FitError
 
 SMALLEST_BATCH = 10
 _FEWEST = 2  # subjects without whom a batch has no variance
+_MOST_SITES = 10  # values of one confound, written as numbers, that are still read as sites
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class ConfoundBatches:
         >>> batches.of(np.array([[1.0], [0.0]])).tolist()
         [1, 0]
         """
-        discrete = np.array([_has_few_values(column, n_batches) for column in confounds.T])
+        discrete = np.array(
+            [_has_few_values(column, max(n_batches, _MOST_SITES)) for column in confounds.T]
+        )
         levels, found = np.unique(confounds[:, discrete], axis=0, return_inverse=True)
         center, weights = _component(confounds[:, ~discrete])
         motion = (confounds[:, ~discrete] - center) @ weights

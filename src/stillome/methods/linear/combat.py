@@ -1,14 +1,16 @@
 """ComBat with sites, or quantiles of motion, as batches."""
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_count
-from stillome.exceptions import FitError, require_extra
+from stillome.methods.linear.batch_maps import (
+    BatchMaps,
+    FittedComBat,
+    combat_model,
+    covariate_effects,
+)
 from stillome.methods.linear.batches import ConfoundBatches
 from stillome.methods.linear.component_arrays import (
     Arrays,
@@ -18,16 +20,6 @@ from stillome.methods.linear.component_arrays import (
     under,
 )
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
-
-# What a fitted `combatlearn` model with continuous covariates only is made of.
-_COMBAT_ARRAYS = (
-    "batch_levels",
-    "grand_mean",
-    "pooled_var",
-    "gamma_star",
-    "delta_star",
-    "beta_hat_nonbatch",
-)
 
 
 class ComBat(ComponentMethod):
@@ -52,11 +44,8 @@ class ComBat(ComponentMethod):
     Attributes
     ----------
     batches_ : ConfoundBatches
-    varies_ : array of shape (E,), bool
-        Edges that differ between training subjects; the others pass unchanged.
-    covariate_means_ : array of shape (Q,)
-        Means of the covariates to keep; empty without.
-    model_ : combatlearn.core.ComBatModel
+    maps_ : BatchMaps
+        From the scale of each batch to the common one.
     pca_ : sklearn.decomposition.PCA
 
     References
@@ -81,84 +70,57 @@ class ComBat(ComponentMethod):
         """Validate the parameters, before any data are read; `fit` does so as well."""
         super().check_parameters()
         check_count(self.n_batches, "n_batches", minimum=2)
-        _combat_model()
+        combat_model()
 
     def _fit_components(
         self, log_edges: Floats, confounds: Floats, covariates: Floats | None
     ) -> Floats:
-        model_type = _combat_model()
-        n_batches = check_count(self.n_batches, "n_batches", minimum=2)
-        self.batches_ = ConfoundBatches.fit(confounds, n_batches)
-        self.varies_ = np.ptp(log_edges, axis=0) > 0
-        if not self.varies_.any():
-            raise FitError("ComBat: every edge is the same in all subjects; nothing to harmonise.")
-        self.model_ = model_type(method="fortin").fit(
-            log_edges[:, self.varies_],
-            batch=self.batches_.of(confounds),
-            continuous_covariates=covariates,
-        )
-        none = np.zeros(0)
-        self.covariate_means_ = none if covariates is None else covariates.mean(axis=0)
-        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
+        self.check_parameters()
+        self.batches_ = ConfoundBatches.fit(confounds, self.n_batches)
+        self._fit_maps(log_edges, confounds, covariates)
+        harmonised = self._harmonised(log_edges, confounds)
         n_components = self._n_components_for(*log_edges.shape)
         self.pca_ = principal_components(harmonised, n_components)
         return np.asarray(self.pca_.transform(harmonised))
 
+    def _fit_maps(self, log_edges: Floats, confounds: Floats, covariates: Floats | None) -> None:
+        """Learn what is done to each batch."""
+        batches = self.batches_.of(confounds)
+        left = without_kept(log_edges, batches, covariates)
+        self.maps_ = FittedComBat(left, batches, method="fortin").lines()
+
+    def _harmonised(self, log_edges: Floats, confounds: Floats) -> Floats:
+        """Map log edges (n, E) of subjects with these confounds to the scale that all share."""
+        return self.maps_.to_common(log_edges, self.batches_.of(confounds))
+
+    def _with_effect_of(self, harmonised: Floats, confounds: Floats) -> Floats:
+        """Map from the common scale to that of these confounds (n, C): invert `_harmonised`."""
+        return self.maps_.from_common(harmonised, self.batches_.of(confounds))
+
     def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
-        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
-        return np.asarray(self.pca_.transform(harmonised))
+        return np.asarray(self.pca_.transform(self._harmonised(log_edges, confounds)))
 
     def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:
         harmonised = np.asarray(self.pca_.inverse_transform(scores))
-        return self._in_batches(harmonised, self.batches_.of(confounds))
+        return self._with_effect_of(harmonised, confounds)
 
     def _adjusted_log(self, log_edges: Floats, confounds: Floats, reference: Floats) -> Floats:
-        harmonised = self._harmonised(log_edges, self.batches_.of(confounds))
-        there = np.repeat(self.batches_.of(reference[None]), len(log_edges))
-        return self._in_batches(harmonised, there)
-
-    def _harmonised(self, log_edges: Floats, batches: NDArray[np.intp]) -> Floats:
-        """Map log edges (n, E) of these batches (n,) to the scale that all batches share."""
-        kept = None
-        if len(self.covariate_means_):
-            kept = np.tile(self.covariate_means_, (len(log_edges), 1))
-        harmonised = log_edges.copy()
-        harmonised[:, self.varies_] = self.model_.transform(
-            log_edges[:, self.varies_], batch=batches, continuous_covariates=kept
-        ).to_numpy()
-        return harmonised
-
-    def _in_batches(self, harmonised: Floats, batches: NDArray[np.intp]) -> Floats:
-        """Map from the common scale to the scales of these batches (n,): invert `_harmonised`."""
-        # ComBat maps each edge of a batch linearly to the common scale; two points give the line.
-        own, found = np.unique(batches, return_inverse=True)
-        shape = (len(own), harmonised.shape[1])
-        offset = self._harmonised(np.zeros(shape), own)
-        slope = self._harmonised(np.ones(shape), own) - offset
-        return (harmonised - offset[found]) / slope[found]
+        harmonised = self._harmonised(log_edges, confounds)
+        return self._with_effect_of(harmonised, np.tile(reference, (len(log_edges), 1)))
 
     def _map_arrays(self) -> Arrays:
-        arrays = prefixed("batches.", vars(self.batches_))
-        arrays |= {"varies": self.varies_, "covariate_means": self.covariate_means_}
-        arrays |= {name: np.asarray(getattr(self.model_, f"_{name}")) for name in _COMBAT_ARRAYS}
+        arrays = prefixed("batches.", vars(self.batches_)) | prefixed("maps.", vars(self.maps_))
         return arrays | prefixed("pca.", pca_to_arrays(self.pca_))
 
     def _set_map(self, arrays: Arrays) -> None:
         self.batches_ = ConfoundBatches(**under("batches.", arrays))
-        self.varies_, self.covariate_means_ = arrays["varies"], arrays["covariate_means"]
+        self.maps_ = BatchMaps(**under("maps.", arrays))
         self.pca_ = pca_from_arrays(under("pca.", arrays))
-        self.model_ = _combat_model()(method="fortin")
-        for name in _COMBAT_ARRAYS:
-            setattr(self.model_, f"_{name}", arrays[name])
-        for name in ("grand_mean", "pooled_var"):
-            setattr(self.model_, f"_{name}", pd.Series(arrays[name]))
-        self.model_._n_batch = len(arrays["batch_levels"])
-        self.model_._batch_levels = pd.Index(arrays["batch_levels"])
-        self.model_._nonbatch_columns = list(range(len(arrays["beta_hat_nonbatch"])))
 
 
-def _combat_model() -> Any:
-    require_extra("combatlearn", "combat", "combat")
-    from combatlearn.core import ComBatModel
-
-    return ComBatModel
+def without_kept(log_edges: Floats, batches: NDArray[np.intp], covariates: Floats | None) -> Floats:
+    """Return log edges (n, E) as if everybody had the mean of the covariates to keep (n, Q)."""
+    if covariates is None:
+        return log_edges
+    effects = covariate_effects(log_edges, covariates, batches)
+    return np.asarray(log_edges - (covariates - covariates.mean(axis=0)) @ effects)

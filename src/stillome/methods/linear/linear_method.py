@@ -123,7 +123,7 @@ class ComponentMethod(Storable):
         known = self._new_confounds(confounds, len(connectomes))
         log_edges = np.log1p(matrices_to_edges(connectomes, check=False))
         adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
-        return shaped_like(np.expm1(np.maximum(adjusted, 0.0)), connectomes)
+        return shaped_like(self._adjusted_edges(np.maximum(adjusted, 0.0)), connectomes)
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions, shape (n,) for one trait, else (n, T)."""
@@ -169,6 +169,10 @@ class ComponentMethod(Storable):
         reference: Floats,
     ) -> Floats:
         """Return log1p edges (n, E) at the reference; negative ones become 0."""
+
+    def _adjusted_edges(self, adjusted_log: Floats) -> NDArray[Any]:
+        """Return edges (n, E) in their own unit from adjusted log1p edges, all at least 0."""
+        return np.expm1(adjusted_log)
 
     @abstractmethod
     def _map_arrays(self) -> Arrays:
