@@ -1,7 +1,5 @@
 """What `compare` and `certify` print about methods, traits and subjects."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +7,6 @@ import pytest
 from small_study import small_cohort
 from stillome.cli import main
 from stillome.io.write_cohort import write_cohort
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Every method of the registry in every verb, on a cohort of forty."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -19,11 +18,6 @@ from stillome.methods.linear.combat import ComBat
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 
 N = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,6 @@ from stillome.io import read_connectomes
 from stillome.run import command_line
 
 
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-
-
 def stillome(*words, **options):
     return subprocess.run(
         [sys.executable, "-m", "stillome", *map(str, words)],

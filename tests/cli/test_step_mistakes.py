@@ -1,7 +1,6 @@
 """Users' mistakes with every step: one sentence, exit code 2, nothing left behind."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,6 @@ from stillome.cohort.cohort import Cohort
 from stillome.io.write_cohort import write_cohort
 
 N_SUBJECTS, REGIONS = 32, ["a", "b", "c", "d", "e", "f"]
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 def tiny(n_subjects=N_SUBJECTS, regions=REGIONS):

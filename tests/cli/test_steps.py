@@ -1,7 +1,6 @@
 """The steps alone, through files: each does what the library does, and a model outlives its fit."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -20,11 +19,6 @@ from stillome.methods.fitted import load_fitted
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 
 N_TRAIN = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Files and words as people have them: names of motion, doubtful subjects, ids, a study."""
 
 import shutil
-import sys
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,6 @@ from stillome.methods.fitted import load_fitted
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 N = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from stillome.evaluate.verdict_leakage import (
     graph_check,
     in_the_cohort,
     motion_was_there,
-    power_check,
     unseen,
 )
+from stillome.evaluate.verdict_power import power_check
 from stillome.evaluate.words import number, percent
 from stillome.methods.diagnostics import LatentDiagnostics
 

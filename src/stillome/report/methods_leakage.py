@@ -1,8 +1,7 @@
 """The sentences of the methods paragraph on leakage: what was tested, and what was found."""
 
-import numpy as np
-
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.verdict_power import power_told
 from stillome.evaluate.words import listed, number, p_equals, percent, things
 from stillome.methods.method_words import method_name
 from stillome.run.folder import RunFolder
@@ -17,7 +16,7 @@ def leakage_sentences(folder: RunFolder) -> list[str]:
     return [
         _how(folder),
         _found(folder, "unseen"),
-        _power(folder),
+        power_told(folder.power("connectomes"), folder.power("z"), folder.removed),
         _graph(folder),
         *keeping_told(folder),
         _found(folder, "cohort"),
@@ -105,24 +104,6 @@ def _outcome(found: LeakageCertificate) -> str:
     """Return the number of probes that read something; "read" is the past tense here."""
     return (
         "No probe read" if found.passed else f"{found.n_reading} of {len(found.table)} probes read"
-    )
-
-
-def _power(folder: RunFolder) -> str:
-    power = folder.power
-    if power is None:
-        return ""
-    if np.isnan(power.share):
-        return (
-            f"Ridge regression on all edges did not detect {folder.removed} in the connectomes as "
-            "scanned, so that these tests have no power."
-        )
-    if power.share == 0:
-        return ""
-    return (
-        f"The smallest leakage that ridge regression on all edges would have detected was "
-        f"{percent(power.share)} of the effect on the connectomes as scanned (R² "
-        f"{number(power.r2)})."
     )
 
 
