@@ -20,7 +20,8 @@ from stillome.evaluate.words import number
 from stillome.exceptions import FileError
 from stillome.persistence import read_json
 from stillome.report import write_report
-from stillome.report.figures import PLANS, draw_figures
+from stillome.report.figure_plans import PLANS
+from stillome.report.figures import draw_figures
 from stillome.report.methods_text import methods_paragraph, references
 from stillome.report.page import render
 

@@ -19,7 +19,8 @@ from stillome.persistence import read_json, write_json
 from stillome.pipeline import report_step
 from stillome.plot.region_order import region_order
 from stillome.report import writing
-from stillome.report.figures import PLANS, draw_figures
+from stillome.report.figure_plans import PLANS
+from stillome.report.figures import draw_figures
 from stillome.report.page import render
 from stillome.report.privacy import hider
 from stillome.run import RunFolder, command_line

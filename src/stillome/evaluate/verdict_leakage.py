@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.certificate_record import FEW_SUBJECTS, LeakageCertificate
 from stillome.evaluate.verdict_evidence import Check, Evidence, State
 from stillome.evaluate.words import listed, number, p_equals
 
 # Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes; it
 # is large where more than half of the R² of the raw connectomes is left.
 _SMALL_R2, _SMALL_PART, _LARGE_PART = 0.05, 0.1, 0.5
-FEW_SUBJECTS = 60
 
 
 def motion_was_there(evidence: Evidence) -> Check | None:

@@ -48,13 +48,17 @@ def key_facts(folder: RunFolder) -> list[dict[str, str]]:
     row = folder.fidelity[folder.fidelity["method"] == folder.method].iloc[0]
     if np.isfinite(row["r2"]):
         found = percent(float(row["identification"]))
-        facts.append(_fact("Identified", found, "of subjects nearest to their own truth"))
+        facts.append(
+            _fact("Identified", found, "of subjects of the fit nearest to their own truth")
+        )
     else:
         ratio = number(float(row["variance_ratio"]))
-        note = "variance between subjects kept; 1 is ideal"
+        note = "variance between subjects of the fit kept; 1 is ideal"
         facts.append(_fact("Individuality", f"{ratio} ×", note))
     change_of_all = float(folder.subjects["change_percent"].median()) / 100
-    facts.append(_fact("Changed", signed_percent(change_of_all), "by adjusting, median subject"))
+    facts.append(
+        _fact("Changed", signed_percent(change_of_all), "by adjusting, median subject of the fit")
+    )
     return facts
 
 

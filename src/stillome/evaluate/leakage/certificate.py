@@ -177,7 +177,7 @@ def repeated_certificate(
     table = pd.DataFrame.from_dict(results, orient="index", columns=ProbeResult._fields)
     table.index.name = "probe"
     table.insert(2, "p_holm", holm(table["p_value"].to_numpy()))
-    return LeakageCertificate(table, level)
+    return LeakageCertificate(table, level, len(data[0].confounds))
 
 
 def probe_scores(
