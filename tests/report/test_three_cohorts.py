@@ -146,12 +146,16 @@ def test_power_and_graph_measures_are_in_verdict_and_text(finished):
     state, folder, _ = finished
     verdict, text = judge_run(folder), methods_paragraph(folder)
     questions = " ".join(check.question for check in verdict.checks)
+    found, in_z = folder.power("connectomes"), folder.power("z")
     if state == "unknown":
-        assert folder.power is None and "noticed" not in questions
+        assert found is in_z is None and "noticed" not in questions
         return
     assert "noticed" in questions and "graph measures" in questions
-    if state == "good":
-        share = f"{100 * folder.power.share:.0f} % of the effect"
+    # Also where leakage was found.
+    for share in (
+        f"at least {100 * found.share:.0f} % of its effect on the connectomes is left",
+        f"z holds at least {100 * in_z.share:.0f} % of its variance",
+    ):
         assert share in text and any(share in check.answer for check in verdict.checks)
     density = folder.graph_motion.query("use == 'unseen' and measure == 'density'")
     before, after = (density[density["method"] == m]["r"].item() for m in ("raw", "inv-fa"))

@@ -11,8 +11,8 @@ from stillome.evaluate.words import number, percent
 # trusted; above the second, it says nothing. They are the same for both in terms of variance, a
 # tenth and a half: a third of the motion effect on connectomes is a tenth of its variance. What is
 # found and below a tenth is called small (`verdict_leakage`). In simulated cohorts
-# (benchmarks/cross_fitting.py) connectomes reach the first limit with about 450 subjects and the
-# second with 80; z with 400 and 110.
+# (benchmarks/cross_fitting.py) connectomes reach the first limit with about 400 subjects and the
+# second with 100; z of 20 dimensions with about 700 and 100.
 OF_EFFECT = (1 / 3, 0.7)
 OF_Z = (0.1, 0.5)
 _ORDER: tuple[State, ...] = ("good", "caution", "unknown")

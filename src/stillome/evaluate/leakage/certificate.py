@@ -12,15 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_count, check_random_state, check_share
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.forest import N_TREES, fit_trees
 from stillome.evaluate.leakage.outcomes import ProbeResult, joined
 from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
-    N_TREES,
     Fitter,
     Outcome,
     Shuffler,
     fit_svr,
-    fit_trees,
     probe_by_fitting,
     probe_distance_correlation,
     probe_ridge,
