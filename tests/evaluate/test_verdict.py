@@ -69,7 +69,7 @@ def test_a_convincing_adjustment():
 
 
 def test_leakage_in_the_subjects_of_the_fit_fails():
-    verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
+    verdict = judge(replace(CONVINCING, adjusted=certificate(0.5, 0.001)))
     assert verdict.state == "bad"
     said = answer(verdict, "adjusted connectomes in the subjects the model was fitted to").answer
     assert said.startswith("No: 4 of 4 probes read motion")
@@ -129,9 +129,9 @@ def test_one_probe_of_four_reads_and_both_probes_are_named(which):
 @pytest.mark.parametrize(
     ("power", "in_z", "state"),
     [
-        (0.33, 0.10, "good"),
-        (0.34, 0.10, "caution"),
-        (0.33, 0.11, "caution"),
+        (0.33, 0.20, "good"),
+        (0.34, 0.20, "caution"),
+        (0.33, 0.21, "caution"),
         (0.70, 0.50, "caution"),
         (0.71, 0.05, "unknown"),
         (0.20, 0.51, "unknown"),
@@ -245,7 +245,7 @@ def test_sites_are_named():
 
 
 def test_the_lines_are_headline_checks_and_notes():
-    verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
+    verdict = judge(replace(CONVINCING, adjusted=certificate(0.5, 0.001)))
     first, *lines, last = verdict.lines()
     assert first.startswith(f"{verdict.headline}. ")
     states = ["passed"] * 5 + ["failed"] + ["passed"] * 3

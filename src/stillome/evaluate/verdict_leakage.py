@@ -40,17 +40,12 @@ def unseen(evidence: Evidence, found: LeakageCertificate | None, name: str) -> C
     state, text = _left(found, evidence.unseen_raw, evidence)
     if state in ("good", "unknown"):
         return Check(question, state, text)
-    large = not _is_small(found, evidence.unseen_raw) and (
-        evidence.unseen_raw is None
-        or found.worst_r2 > _LARGE_PART * max(evidence.unseen_raw.worst_r2, 0)
-    )
-    advice = (
-        "Fit the model to more subjects, or try another method."
-        if large
-        else f"Keep {evidence.removed} as a covariate in group analyses; more subjects to fit to "
-        "leave less."
-    )
-    return Check(question, "bad" if large else "caution", f"{text} {advice}")
+    advice = {
+        "bad": "Fit the model to more subjects, or try another method.",
+        "caution": f"Keep {evidence.removed} as a covariate in group analyses; more subjects to "
+        "fit to leave less.",
+    }
+    return Check(question, state, f"{text} {advice[state]}")
 
 
 def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: str) -> Check | None:
@@ -62,7 +57,7 @@ def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: st
     advice = {
         "good": "",
         "unknown": "",
-        "caution": f" What is left is small; keep {evidence.removed} as a covariate.",
+        "caution": f" Keep {evidence.removed} as a covariate in group analyses.",
         "bad": " Check the motion measure and the flagged subjects, or try another method.",
     }
     return Check(question, state, text + advice[state])
@@ -85,7 +80,8 @@ def _left(
         f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} probes {reads} "
         f"{evidence.removed} {told}"
     )
-    return ("caution" if small else "bad"), text
+    large = not small and (raw is None or found.worst_r2 > _LARGE_PART * max(raw.worst_r2, 0))
+    return ("bad" if large else "caution"), text
 
 
 def _is_small(found: LeakageCertificate, raw: LeakageCertificate | None) -> bool:

@@ -70,18 +70,16 @@ def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> Ht
                 (
                     method_name(one.method),
                     _FEATURES[one.features],
-                    r2_with_interval(one.found.table.loc[worst]),
-                    worst,
-                    p_value(float(one.found.table.loc[least, "p_holm"])),
-                    least,
+                    f"{r2_with_interval(one.found.table.loc[worst])} ({worst})",
+                    f"{p_value(float(one.found.table.loc[least, 'p_holm']))} ({least})",
                     passed_badge(_judged(one), folder.removed),
                 ),
                 ours=one.method == folder.method,
             )
         )
     left = f"{folder.removed} left".replace("m", "M", 1)
-    titles = ["Method", "Probed", "Largest R²", "By", "Smallest p (Holm)", "Of", left]
-    return html_table(caption, titles, rows, text=["Probed", "By", "Of", left])
+    titles = ["Method", "Probed", "Largest R² (probe)", "Smallest p (probe)", left]
+    return html_table(caption, titles, rows, text=titles)
 
 
 def _keeping(folder: RunFolder) -> HtmlTable | None:

@@ -116,9 +116,9 @@ def smallest_detected_in_latents(
     """Find how much of motion latents must hold for the ridge probe to detect it.
 
     Every subject gets the latents of another subject, from which the confounds have been regressed,
-    and motion is added in one direction, drawn at random in every part. The share of the variance
-    of motion that a regression on these latents explains is then known: exactly, where the
-    dimensions are uncorrelated.
+    and motion is added in one direction, drawn at random in every part among the leading principal
+    components. The share of the variance of motion that a regression on these latents explains is
+    then known.
 
     Parameters
     ----------
@@ -232,8 +232,11 @@ def _in_one_direction(
     leak = np.zeros_like(latents)
     for part in np.unique(labels):
         members = labels == part
-        spread = latents[members].std(axis=0)
-        direction = rng.standard_normal(latents.shape[1]) * (spread > 0)
-        direction /= max(np.linalg.norm(direction), 1e-12)
-        leak[members] = np.outer(motion[members], direction * spread)
+        block = latents[members] - latents[members].mean(axis=0)
+        _, sizes, axes = np.linalg.svd(block, full_matrices=False)
+        # Spreads of the last of many components are estimated badly, and too small.
+        n_axes = max(1, min(len(axes), len(block) // 3))
+        weights = rng.standard_normal(n_axes)
+        weights *= sizes[:n_axes] / np.sqrt(len(block)) / np.linalg.norm(weights)
+        leak[members] = np.outer(motion[members], weights @ axes[:n_axes])
     return leak
