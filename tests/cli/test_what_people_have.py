@@ -58,6 +58,16 @@ def test_a_column_of_both_tables_is_a_trait_unless_its_name_is_of_motion(place, 
     assert (coding.motion, tuple(coding.numbers)) == (("Mean_Rel_RMS",), ("age",))
 
 
+@pytest.mark.parametrize("verb", ["fit", "run"])
+def test_one_subject_is_too_few_whatever_motion_is_called(verb, place, tmp_path, capsys):
+    words = [verb, f"--connectomes={place}/study/connectomes", f"--motion={place}/people.tsv"]
+    assert main([*words, "--subject=003", f"--out={tmp_path}/new"]) == 2
+    note, said = capsys.readouterr().err.splitlines()
+    assert note.startswith("Note: Motion is measured by Mean_Rel_RMS")
+    assert "1 subject" in said and "usual name" not in said
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
