@@ -132,7 +132,8 @@ def test_the_methods_text_states_what_the_certificates_hold(finished):
         assert "3 parts" in text and "1 random division" in text
         assert text.index("had not seen them") < text.index("In the subjects the model was fitted")
     assert "500 permutations" in text and "5 folds" in text and "seed 0" in text
-    assert "baselines were the connectomes as scanned" in text
+    assert "The baseline was the connectomes as scanned." in text
+    assert ("cannot be told with these 24 subjects" in text) == (state == "unknown")
     assert "MRtrix" not in text  # plain matrices do not say who wrote them
 
 

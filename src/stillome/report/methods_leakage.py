@@ -5,7 +5,7 @@ from stillome.evaluate.verdict_power import power_told
 from stillome.evaluate.words import listed, number, p_equals, percent, things
 from stillome.methods.method_words import method_name
 from stillome.run.folder import RunFolder
-from stillome.run.judging import graph_before_and_after, keeping_told
+from stillome.run.judging import graph_before_and_after, judge_run, keeping_told
 from stillome.run.run_certificates import RAW, find_certificate
 
 _N_FOLDS = 5
@@ -20,6 +20,7 @@ def leakage_sentences(folder: RunFolder) -> list[str]:
         _graph(folder),
         *keeping_told(folder),
         _found(folder, "cohort"),
+        _not_known(folder),
     ]
 
 
@@ -61,13 +62,13 @@ def _how(folder: RunFolder) -> str:
         f"permuted {removed} ({notes['n_permutations']} permutations; support vectors and trees "
         "by permutations within successive folds), with Holm's (1979) correction over probes at "
         f"{percent(notes['level'])}. Intervals are 95 % bootstrap intervals over subjects. "
-        f"The baselines were {listed(_baselines(folder))}.{beyond}{inferred}"
+        f"{_baselines(folder)}{beyond}{inferred}"
     )
 
 
-def _baselines(folder: RunFolder) -> list[str]:
-    names = [method_name(name) for name in folder.settings.baselines]
-    return ["the connectomes as scanned", *names]
+def _baselines(folder: RunFolder) -> str:
+    names = ["the connectomes as scanned", *map(method_name, folder.settings.baselines)]
+    return f"The {'baseline was' if len(names) == 1 else 'baselines were'} {listed(names)}."
 
 
 def _found(folder: RunFolder, use: str) -> str:
@@ -117,4 +118,13 @@ def _graph(folder: RunFolder) -> str:
         f"{p_equals(row.p_holm)})"
         for name, row in table.iterrows()
     ]
-    return f"Rank correlations of graph measures with motion were: {listed(told)}."
+    where = {"unseen": "In subjects the model had not seen", "cohort": "In the same subjects"}[use]
+    return f"{where}, rank correlations of graph measures with motion were: {listed(told)}."
+
+
+def _not_known(folder: RunFolder) -> str:
+    """Say where the verdict is that nothing can be told."""
+    if judge_run(folder).state != "unknown":
+        return ""
+    n_subjects = things(len(folder.known), "subject")
+    return f"Whether {folder.removed} was left cannot be told with these {n_subjects}."
