@@ -6,11 +6,12 @@ from functools import partial
 import pytest
 
 from small_study import write_study
+from stillome.evaluate.leakage import certificate
 from stillome.methods.method_words import METHOD_WORDS, method_name
 from stillome.methods.registry import METHODS
 from stillome.persistence import read_json
 from stillome.pipeline import run_pipeline
-from stillome.report import figures, writing
+from stillome.report import figure_plans, figures, writing
 from stillome.run.steps import certifying
 
 FEW_EPOCHS = {"inv-vae": {"max_epochs": 3}, "gate": {"max_epochs": 3}}
@@ -29,9 +30,11 @@ def test_every_method_has_its_words():
 @pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_its_report(name, tmp_path, monkeypatch):
-    plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
+    plans = [plan for plan in figure_plans.PLANS if plan.name in DRAWN]
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
+    # How well probes read is not asked here.
     monkeypatch.setattr(certifying, "N_PERMUTATIONS", 200)
+    monkeypatch.setattr(certificate, "N_TREES", 10)
     settings = write_study(
         tmp_path / "study",
         40,
