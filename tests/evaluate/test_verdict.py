@@ -213,7 +213,10 @@ def test_nothing_to_remove_is_said():
 
 
 NOT_MEASURED = dict.fromkeys(
-    ("unseen_raw", "unseen_adjusted", "unseen_latents", "power", "graph", "diagnostics")
+    (
+        *("unseen_raw", "unseen_adjusted", "unseen_latents", "power", "latent_power"),
+        *("graph", "diagnostics"),
+    )
 )
 
 
