@@ -19,7 +19,7 @@ def loaded_after(code):
     return set(answer.stdout.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("name", stillome.__all__)
+@pytest.mark.parametrize("name", [*stillome.__all__, "InvVAE"])
 def test_every_public_name_is_found_and_is_itself(name):
     value = getattr(stillome, name)
     assert getattr(value, "__name__", name) == name
@@ -30,6 +30,20 @@ def test_star_import_gives_the_public_names():
     names = {}
     exec("from stillome import *", names)
     assert set(stillome.__all__) <= set(names)
+
+
+NO_TORCH = """
+import sys
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, NoTorch())
+"""
+
+
+def test_star_import_needs_no_torch():
+    assert "torch" not in loaded_after(f"{NO_TORCH}\nfrom stillome import *\nInvFA, METHODS")
 
 
 def test_a_name_that_is_not_there_is_an_ordinary_mistake():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stillome.io.cohorts import read_cohort
     from stillome.io.connectomes import read_connectomes
     from stillome.io.motion.summary import read_motion
-    from stillome.methods.graph_vae.inv_vae import InvVAE
+    from stillome.methods.graph_vae.inv_vae import InvVAE as InvVAE
     from stillome.methods.inv_fa.inv_fa import InvFA
     from stillome.methods.registry import METHODS
     from stillome.pipeline import run_pipeline
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __version__ = version("stillome")
 
+# Without InvVAE, which needs torch: `from stillome import *` must work where torch is missing.
 __all__ = [
     "METHODS",
     "Cohort",
     "ConfoundCoding",
     "InvFA",
-    "InvVAE",
     "RunSettings",
     "StillomeError",
     "StillomeWarning",
@@ -70,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PLACES})

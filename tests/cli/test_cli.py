@@ -12,11 +12,6 @@ from stillome.cli.app import VERBS, app
 from stillome.exceptions import InputError, StillomeWarning
 
 
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-
-
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"stillome {version('stillome')}\n"

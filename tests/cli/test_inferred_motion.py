@@ -1,7 +1,6 @@
 """People whose motion was not measured: it is inferred, said and written out by every verb."""
 
 import shutil
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,11 +12,6 @@ from stillome.io.write_cohort import write_cohort
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 N = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

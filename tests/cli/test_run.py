@@ -17,11 +17,6 @@ from stillome.io import read_connectomes
 from stillome.run import command_line
 
 
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-
-
 def stillome(*words, **options):
     return subprocess.run(
         [sys.executable, "-m", "stillome", *map(str, words)],
@@ -216,8 +211,10 @@ def test_a_bids_app_fits_the_group_and_applies_to_participants(tmp_path, capsys)
     assert main([*words, "participant"]) == 2
     assert "level group first" in capsys.readouterr().err
     group = ["group", "--trait", "reading", "--no-report", "--n-procs", "1"]
-    group += ["--baseline", "none"]
+    group += ["--baseline", "none", "--repeats", "0", "--with-subjects"]
     assert main([*words, *group, "--skip-bids-validation"]) == 0
+    settings = json.loads((out / "run.json").read_text())["settings"]
+    assert (settings["repeats"], settings["with_subjects"]) == (0, True)
     assert str(out / "adjusted") in capsys.readouterr().out
     assert main([*words, "participant", "--participant-label", "sub-004"]) == 0
     assert capsys.readouterr().out == f"{out / 'sub-004'}\n"

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,6 @@ from stillome.cli.app import app
 from stillome.cli.simulate import RegimeName
 from stillome.io import read_connectomes
 from stillome.simulate import NUISANCES, REGIMES, simulate_scans
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.mark.parametrize("form", ["mrtrix", "relmat", "npz", "hdf5", "mat"])

@@ -1,7 +1,6 @@
 """Scanner sites on the command line: removed with motion, found again in new subjects."""
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -30,11 +29,6 @@ from stillome.run.settings import RunSettings
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 
 N, N_NEW = 60, 12
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")

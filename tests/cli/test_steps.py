@@ -1,7 +1,6 @@
 """The steps alone, through files: each does what the library does, and a model outlives its fit."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,8 @@ from stillome import InvFA, leakage_certificate, read_cohort
 from stillome.cli import main
 from stillome.cohort.cohort import Cohort
 from stillome.evaluate import compare_methods
+from stillome.evaluate.leakage.power import smallest_detected_in_latents
+from stillome.evaluate.verdict_power import power_told
 from stillome.io import read_connectomes, read_motion, read_table
 from stillome.io.write_cohort import write_cohort
 from stillome.methods.fitted import load_fitted
@@ -20,11 +21,6 @@ from stillome.methods.fitted import load_fitted
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 
 N_TRAIN = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +187,11 @@ def test_certify_says_what_the_certificate_says(study, cohort, tmp_path, capsys)
     arguments += ["--confound", "rms_mm", "--permutations", "99"]
     assert main([*arguments, "--out", f"{tmp_path}/certificate.tsv", "--quiet"]) == 0
     expected = leakage_certificate(leaking, moved, n_permutations=99)
-    assert capsys.readouterr().out == expected.sentence("latents.tsv") + ".\n"
+    power = smallest_detected_in_latents(
+        [leaking], moved, level=0.05 / len(expected.table), n_permutations=99
+    )
+    said = f"{expected.sentence('latents.tsv')}. {power_told(None, power)}\n"
+    assert capsys.readouterr().out == said
     found = pd.read_csv(tmp_path / "certificate.tsv", sep="\t")
     assert_allclose(found["r2"], expected.table["r2"], rtol=1e-12)
     assert not found["passed"].all()
@@ -210,8 +210,8 @@ def test_features_without_motion_pass_beside_raw_connectomes_that_do_not(
     assert main([*arguments, "--confound", "rms_mm"]) == 0
     out = capsys.readouterr().out
     assert "No probe reads motion from clean.tsv" in out
-    raw = float(out.split("raw connectomes: R² ")[1].rstrip(".\n"))
-    assert raw > 0.3
+    raw, power = out.split("raw connectomes: R² ")[1].split(". ", 1)
+    assert float(raw) > 0.3 and "if z holds at least" in power
 
 
 def test_compare_writes_what_compare_methods_found(study, cohort, tmp_path, capsys):

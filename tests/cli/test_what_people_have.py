@@ -1,7 +1,6 @@
 """Files and words as people have them: names of motion, doubtful subjects, ids, a study."""
 
 import shutil
-import sys
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,6 @@ from stillome.methods.fitted import load_fitted
 
 pytestmark = pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 N = 40
-
-
-@pytest.fixture(autouse=True)
-def the_hook_comes_back(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +56,16 @@ def test_a_column_of_both_tables_is_a_trait_unless_its_name_is_of_motion(place, 
     assert fit(place, tmp_path / "model", *more, "--trait=wiggle") == 0
     coding = load_fitted(tmp_path / "model").coding
     assert (coding.motion, tuple(coding.numbers)) == (("Mean_Rel_RMS",), ("age",))
+
+
+@pytest.mark.parametrize("verb", ["fit", "run"])
+def test_one_subject_is_too_few_whatever_motion_is_called(verb, place, tmp_path, capsys):
+    words = [verb, f"--connectomes={place}/study/connectomes", f"--motion={place}/people.tsv"]
+    assert main([*words, "--subject=003", f"--out={tmp_path}/new"]) == 2
+    note, said = capsys.readouterr().err.splitlines()
+    assert note.startswith("Note: Motion is measured by Mean_Rel_RMS")
+    assert "1 subject" in said and "usual name" not in said
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(

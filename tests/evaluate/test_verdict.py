@@ -44,6 +44,7 @@ CONVINCING = Evidence(
     unseen_adjusted=CLEAN,
     unseen_latents=CLEAN,
     power=Power(0.3, 0.01),
+    latent_power=Power(0.08, 0.02),
     graph=graph(),
     fidelity=kept(r2=0.8, identification=1.0),
     diagnostics=LatentDiagnostics(np.full(8, 0.5), 8),
@@ -68,7 +69,7 @@ def test_a_convincing_adjustment():
 
 
 def test_leakage_in_the_subjects_of_the_fit_fails():
-    verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
+    verdict = judge(replace(CONVINCING, adjusted=certificate(0.5, 0.001)))
     assert verdict.state == "bad"
     said = answer(verdict, "adjusted connectomes in the subjects the model was fitted to").answer
     assert said.startswith("No: 4 of 4 probes read motion")
@@ -126,26 +127,45 @@ def test_one_probe_of_four_reads_and_both_probes_are_named(which):
 
 
 @pytest.mark.parametrize(
-    ("power", "state"),
+    ("power", "in_z", "state"),
     [
-        (Power(0.4, 0.05), "good"),
-        (Power(0.6, 0.05), "caution"),
-        (Power(0.4, 0.15), "caution"),
-        (Power(0.9, 0.05), "unknown"),
-        (Power(0.4, 0.30), "unknown"),
-        (Power(np.nan, 0.0), "unknown"),
+        (0.33, 0.20, "good"),
+        (0.34, 0.20, "caution"),
+        (0.33, 0.21, "caution"),
+        (0.70, 0.50, "caution"),
+        (0.71, 0.05, "unknown"),
+        (0.20, 0.51, "unknown"),
+        (np.nan, 0.05, "unknown"),
+        (0.20, np.nan, "unknown"),
     ],
 )
-def test_nothing_found_is_worth_as_much_as_the_power_to_find(power, state):
-    verdict = judge(replace(CONVINCING, power=power))
-    assert verdict.state == answer(verdict, "noticed").state == state
+def test_nothing_found_is_worth_as_much_as_the_power_to_find(power, in_z, state):
+    given = {"power": Power(power, 0.05), "latent_power": Power(in_z, 0.04)}
+    verdict = judge(replace(CONVINCING, **given))
+    check = answer(verdict, "noticed")
+    assert verdict.state == check.state == state
+    for share, what in [(power, "of its effect on the connectomes"), (in_z, "of its variance")]:
+        if np.isfinite(share):
+            assert f"at least {100 * share:.0f} % {what}" in check.answer
     if state == "unknown":
         assert verdict.headline == "Cannot be told with 400 subjects"
+    if not np.isfinite(power + in_z):
+        assert "finding nothing says nothing" in check.answer
 
 
-def test_where_leakage_was_found_power_is_no_question():
-    found = replace(CONVINCING, unseen_adjusted=certificate(0.16, 0.001), power=Power(0.0, 0.16))
-    assert answer(judge(found), "noticed").answer == "Yes: it was."
+def test_the_power_is_told_also_where_leakage_was_found():
+    check = answer(judge(replace(CONVINCING, unseen_adjusted=certificate(0.16, 0.001))), "noticed")
+    assert check.state == "good"
+    assert check.answer == (
+        "It was. In 80 % of cohorts like this one, ridge regression detects motion if at least 30 "
+        "% of its effect on the connectomes is left (R² 0.01), or if z holds at least 8 % of its "
+        "variance (R² 0.02)."
+    )
+    # Leakage that was found in the connectomes does not say that it would have been found in z.
+    weak = replace(
+        CONVINCING, unseen_adjusted=certificate(0.03, 0.001), latent_power=Power(0.4, 0.1)
+    )
+    assert answer(judge(weak), "noticed").state == "caution"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +213,10 @@ def test_nothing_to_remove_is_said():
 
 
 NOT_MEASURED = dict.fromkeys(
-    ("unseen_raw", "unseen_adjusted", "unseen_latents", "power", "graph", "diagnostics")
+    (
+        *("unseen_raw", "unseen_adjusted", "unseen_latents", "power", "latent_power"),
+        *("graph", "diagnostics"),
+    )
 )
 
 
@@ -225,7 +248,7 @@ def test_sites_are_named():
 
 
 def test_the_lines_are_headline_checks_and_notes():
-    verdict = judge(replace(CONVINCING, adjusted=certificate(0.4, 0.001)))
+    verdict = judge(replace(CONVINCING, adjusted=certificate(0.5, 0.001)))
     first, *lines, last = verdict.lines()
     assert first.startswith(f"{verdict.headline}. ")
     states = ["passed"] * 5 + ["failed"] + ["passed"] * 3

@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 from stillome.evaluate.invariance_frontier import smallest_passing
 from stillome.evaluate.motion_effects import QCSC
 from stillome.exceptions import InputError
+from stillome.methods.method_words import method_name
 from stillome.plot import (
     plot_changed_edges,
     plot_frontier,
@@ -233,7 +234,7 @@ def test_features_of_one_method_share_its_colour_and_differ_in_marker():
     keys = {handle.get_label(): handle for handle in legend.legend_handles}
     one, other = keys["edgewise connectomes"], keys["edgewise z"]
     assert one.get_color() == other.get_color() != keys["inv-fa z"].get_color()
-    assert len({keys[name].get_marker() for name in certificates()}) == 4
+    assert len({keys[method_name(name)].get_marker() for name in certificates()}) == 4
 
 
 @pytest.mark.parametrize("passed", [(False, False, True, True, True), (False,) * 5])

@@ -275,6 +275,13 @@ def test_thousands_of_subjects_stay_usable(browser, folder, tmp_path):
         return performance.now() - start;"""
     )
     assert spent < 500
+    # Paper has no pages to turn.
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    printed = "return document.querySelectorAll('#rows tr').length"
+    assert browser.execute_script(printed) == 5000
+    assert text(browser, "count") == "All 5,000 subjects"
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script(printed) == 25
     assert problems(browser) == []
 
 

@@ -7,11 +7,12 @@ import pytest
 
 from method_kinds import ONE_OF_A_KIND
 from small_study import write_study
+from stillome.evaluate.leakage import certificate
 from stillome.methods.method_words import METHOD_WORDS, method_name
 from stillome.methods.registry import METHODS
 from stillome.persistence import read_json
 from stillome.pipeline import run_pipeline
-from stillome.report import figures, writing
+from stillome.report import figure_plans, figures, writing
 from stillome.run.steps import certifying
 
 PUBLISHED = "inv-vae, published"
@@ -35,9 +36,11 @@ def test_every_method_has_its_words():
 @pytest.mark.filterwarnings("default::stillome.exceptions.StillomeWarning")
 @pytest.mark.parametrize("name", [*ONE_OF_A_KIND, PUBLISHED])
 def test_every_method_has_its_report(name, tmp_path, monkeypatch):
-    plans = [plan for plan in figures.PLANS if plan.name in DRAWN]
+    plans = [plan for plan in figure_plans.PLANS if plan.name in DRAWN]
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
+    # How well probes read is not asked here.
     monkeypatch.setattr(certifying, "N_PERMUTATIONS", 200)
+    monkeypatch.setattr(certificate, "N_TREES", 10)
     settings = write_study(
         tmp_path / "study",
         40,

@@ -37,7 +37,10 @@ def test_console_and_page_agree(copied_run, state):
     table.loc[ours & connectomes, numbers] = r2, r2 - 0.02, r2 + 0.02, p, p
     write_table(path, table)
     notes = json.loads((copied_run / "certificates.json").read_text())
-    notes["power"] = {"share": share, "r2": 0.02}
+    notes["power"] = {
+        "connectomes": {"share": share, "r2": 0.02},
+        "z": {"share": 0.1, "r2": 0.03},
+    }
     (copied_run / "certificates.json").write_text(json.dumps(notes))
     folder = RunFolder(copied_run)
     assert judge_run(folder).state == state

@@ -20,7 +20,8 @@ from stillome.evaluate.words import number
 from stillome.exceptions import FileError
 from stillome.persistence import read_json
 from stillome.report import write_report
-from stillome.report.figures import PLANS, draw_figures
+from stillome.report.figure_plans import PLANS
+from stillome.report.figures import draw_figures
 from stillome.report.methods_text import methods_paragraph, references
 from stillome.report.page import render
 
@@ -192,6 +193,32 @@ def test_captions_and_descriptions_say_what_is_seen(folder, tmp_path):
         unchanged, tmp_path, plans=[plan for plan in plans if plan.name == "qcsc"]
     )
     assert f"median |r| is {median} as scanned and {median} after adjusting" in qcsc.caption
+
+
+def test_what_shows_subjects_of_the_fit_says_so(folder):
+    worded = {plan.name: plan.worded(folder).reads for plan in PLANS}
+    told = {name for name, reads in worded.items() if "was fitted to these same subjects" in reads}
+    # Raw data, subjects who were not in the fit, and what no subject is drawn in.
+    others = {"motion_measures", "changed_edges", "leakage_unseen", "traits", "frontier"}
+    assert set(worded) - told == others | {"training"}
+    assert "fitted without them" in worded["leakage_unseen"]
+
+
+def test_the_methods_text_names_the_traits_that_failed(folder):
+    summary = folder.comparison["summary"].copy()
+    trait = summary["trait"].iloc[0]
+    text = methods_paragraph(folder)
+    ours = summary[summary["method"] == "inv-fa"].iloc[0]
+    found = f"inv-FA {number(ours.r_mean)} [{number(ours.r_low)}, {number(ours.r_high)}]"
+    assert f"{trait}, {found}" in text and "as scanned " in text.split(found)[1]
+    is_ours = summary["method"] == "inv-fa"
+    summary.loc[is_ours, ["r_low", "n_subjects"]] = [-0.1, 41]
+    summary.loc[summary["method"] == "edgewise", ["status", "reason"]] = ["failed", "too flat."]
+    worse = changed(folder, comparison=folder.comparison | {"summary": summary})
+    text = methods_paragraph(worse)
+    assert f"inv-FA did not predict {trait} better than chance" in text
+    assert f"Too small to be conclusive: {trait} (41 subjects); fewer than 60" in text
+    assert f"edge-wise regression failed on {trait}: too flat." in text
 
 
 def test_no_caption_says_what_should_be():

@@ -19,7 +19,8 @@ from stillome.persistence import read_json, write_json
 from stillome.pipeline import report_step
 from stillome.plot.region_order import region_order
 from stillome.report import writing
-from stillome.report.figures import PLANS, draw_figures
+from stillome.report.figure_plans import PLANS
+from stillome.report.figures import draw_figures
 from stillome.report.page import render
 from stillome.report.privacy import hider
 from stillome.run import RunFolder, command_line
@@ -111,7 +112,8 @@ def test_no_id_is_on_the_page(telling, public):
     assert "/data/" not in public
     # Of the names of files, one reason keeps what is no id.
     assert re.findall(r"\S*_connectome\.csv", public) == ["hidden)_connectome.csv"]
-    assert public.count("(id hidden)") == 5  # a reason, two in a note, a remark, a figure
+    # A reason, two in a note, a remark, a figure, and the methods text.
+    assert public.count("(id hidden)") == 6
 
 
 def test_ids_are_there_when_asked_for(telling, tmp_path):

@@ -83,7 +83,10 @@ def test_motion_is_read_from_raw_connectomes_and_not_from_ours(whole):
         assert ("edgewise", "z") in passed[use].index
     notes = json.loads((out / "certificates.json").read_text())
     power = notes.pop("power")
-    assert set(power) == {"share", "r2"}
+    assert {name: set(found) for name, found in power.items()} == {
+        "connectomes": {"share", "r2"},
+        "z": {"share", "r2"},
+    }
     expected = {"level": 0.05, "n_permutations": 500, "parts": 3, "repeats": 1, "notes": []}
     assert notes == expected
     assert set(table(out / "graph_motion.tsv")["use"]) == {"cohort", "unseen"}

@@ -23,6 +23,7 @@ from stillome.cli.options import (
     OverwriteRun,
     Quiet,
     Reference,
+    Repeats,
     Report,
     Resume,
     Seed,
@@ -31,6 +32,7 @@ from stillome.cli.options import (
     Trait,
     Verbose,
     Weight,
+    WithSubjects,
 )
 from stillome.cli.run import perform
 from stillome.exceptions import FileError
@@ -77,6 +79,7 @@ def bids(
     invariance_weight: Weight = None,
     baseline: Baseline = ["edgewise"],  # noqa: B006 - typer shows it, nobody changes it
     reference: Reference = ["0"],  # noqa: B006
+    repeats: Repeats = 2,
     seed: Seed = 0,
     atlas: Atlas = None,
     measure: Measure = None,
@@ -90,6 +93,7 @@ def bids(
         bool, typer.Option("--skip-bids-validation", help="Accepted; nothing is validated.")
     ] = False,
     report: Report = True,
+    with_subjects: WithSubjects = False,
     resume: Resume = False,
     overwrite: OverwriteRun = False,
     quiet: Quiet = False,
@@ -150,8 +154,10 @@ def bids(
         method=method,
         parameters=parameters_of(parameters, invariance_weight),
         baselines=baselines_of(baseline),
+        repeats=repeats,
         reference=reference_of(reference),
         seed=seed,
+        with_subjects=with_subjects,
     )
     perform(
         settings,

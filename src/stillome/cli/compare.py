@@ -8,6 +8,7 @@ import typer
 
 from stillome.cli.console import complain, heading, steps, table
 from stillome.cli.file_options import reads_files
+from stillome.cli.fit_inputs import read_to_fit
 from stillome.cli.given_words import parameters_by_method
 from stillome.cli.options import (
     Confound,
@@ -73,13 +74,13 @@ def compare(
     Example: stillome compare --connectomes counts --motion motion.tsv --traits participants.tsv
     --trait reading --method inv-fa --method edgewise --out comparison
     """
-    from stillome.cohort.confound_choice import check_apart, choose_removed
+    from stillome.cohort.confound_choice import check_apart
     from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.evaluate import compare_methods
     from stillome.evaluate.prediction.trait_sizes import check_trait_sizes
     from stillome.persistence import written_aside
-    from stillome.run.study_files import read_study, read_truth
+    from stillome.run.study_files import read_truth
 
     names, kept = list(dict.fromkeys(trait)), list(dict.fromkeys(keep or ()))
     check_apart(confound or (), trait=names, keep=kept, group=group)
@@ -90,25 +91,13 @@ def compare(
         steps(3, quiet=quiet) as step,
     ):
         step("Reading")
-        columns = [*names, *kept, *([group] if group else [])]
-        read = read_study(
-            files,
-            columns,
-            confound or (),
-            distinct=True,
-            group=group,
-            dropped=dropped,
-            overwrite=overwrite,
-        )
+        given = (files, [*names, *kept], confound, group, methods.values())
+        read, removed = read_to_fit(*given, dropped=dropped, overwrite=overwrite)
         cohort = read.cohort
-        removed = choose_removed(cohort.motion, cohort.traits, confound or ())
         confounds = [*removed.motion, *removed.others]
         check_columns(cohort.traits, names, "trait")
         check_trait_sizes(cohort.traits, names)
         kept_covariates(cohort.traits, kept)
-        for one in methods.values():
-            if "lengths" in one.get_params() and cohort.lengths is not None:
-                one.set_params(lengths=cohort.lengths)
         asked: dict[str, Any] = {"keep": kept} if kept else {}
         step("Comparing")
         result = compare_methods(

@@ -8,6 +8,7 @@ import typer
 
 from stillome.cli.console import StepDisplay, heading, steps
 from stillome.cli.file_options import reads_files
+from stillome.cli.fit_inputs import FitInputs, read_to_fit
 from stillome.cli.given_words import parameters_of
 from stillome.cli.options import (
     Confound,
@@ -58,38 +59,28 @@ def fit(
     from stillome.methods.storage import HEADER
     from stillome.persistence import written_aside
     from stillome.run.method_parameters import new_method
-    from stillome.run.study_files import read_study
 
     # What cannot be meant, and a folder that cannot be written, is refused before the work.
     check_apart(confound or (), trait=trait or (), keep=keep or (), group=group)
     model = new_method(method, parameters_of(settings, invariance_weight), seed=seed)
-    columns = [*(trait or ()), *(keep or ()), *([group] if group else ())] or None
+    columns = [*(trait or ()), *(keep or ())]
     with (
         written_aside(out, overwrite=overwrite, marker=HEADER) as aside,
         steps(2, quiet=quiet) as step,
     ):
         step("Reading")
-        read = read_study(
-            files,
-            columns,
-            confound or (),
-            distinct=True,
-            group=group,
-            dropped=dropped,
-            overwrite=overwrite,
+        read = read_to_fit(
+            *(files, columns, confound, group, [model]), dropped=dropped, overwrite=overwrite
         )
-        step(f"Fitting {type(model).__name__} to {read.cohort.n_subjects} subjects")
-        fitted = fit_study(
-            model, read, confound or (), trait or (), keep or (), group, seed=seed, step=step
-        )
+        step(f"Fitting {type(model).__name__} to {read.study.cohort.n_subjects} subjects")
+        fitted = fit_study(model, read, trait or (), keep or (), group, seed=seed, step=step)
         save_fitted(fitted, aside)
-    print(out if quiet else _summary(fitted, read, out))
+    print(out if quiet else _summary(fitted, read.study, out))
 
 
 def fit_study(
     model: "ConnectomeMethod",
-    read: "StudyData",
-    confounds: Sequence[str],
+    read: FitInputs,
     traits: Sequence[str],
     keep: Sequence[str],
     group: str | None,
@@ -101,15 +92,13 @@ def fit_study(
 
     Without traits, covariates to keep and groups, all further columns of numbers are learned.
     """
-    from stillome.cohort.confound_choice import choose_removed
     from stillome.cohort.kept_covariates import kept_covariates
     from stillome.cohort.validation import check_columns
     from stillome.methods.fitted import FittedModel
     from stillome.methods.storage import Storable
     from stillome.run.method_parameters import choose_weight
 
-    cohort = read.cohort
-    removed = choose_removed(cohort.motion, cohort.traits, confounds)
+    cohort, removed = read.study.cohort, read.removed
     coding = removed.coding(cohort.motion, cohort.traits)
     coded = coding.encode(cohort.motion, cohort.traits)
     arguments: dict[str, Any] = {"confounds": check_columns(coded, coding.names, "confound")}
@@ -123,8 +112,6 @@ def fit_study(
     y = check_columns(cohort.traits, predicted, "trait") if predicted else None
     groups = None if group is None else cohort.traits[group].to_numpy(dtype=object)
     _show_epochs(model, step)
-    if "lengths" in model.get_params() and cohort.lengths is not None:
-        model.set_params(lengths=cohort.lengths)
     with coding.naming(cohort.subject_ids):
         X = cohort.connectomes
         model = choose_weight(model, X, y, groups=groups, seed=seed, **arguments).method
@@ -136,7 +123,7 @@ def fit_study(
         traits=predicted,
         keeping=covariates.coding,
         regions=tuple(cohort.regions["name"]),
-        measure=read.data.measure,
+        measure=read.study.data.measure,
     )
 
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from stillome.cli.option_words import speak_of_set
 from stillome.exceptions import InputError
 
 
@@ -23,6 +24,7 @@ def parameters_of(settings: Sequence[str] | None, weight: str | None = None) -> 
         if name.strip() in parameters:
             raise InputError(f"--set {name.strip()} was given twice. Give it once.")
         parameters[name.strip()] = value_of(value)
+    speak_of_set(name.rpartition(".")[2] for name in parameters)
     if weight is not None:
         if "invariance_weight" in parameters:
             raise InputError(
@@ -48,8 +50,10 @@ def parameters_by_method(
     {'combat': {'n_components': 5, 'n_batches': 3}, 'edgewise': {'n_components': 5}}
     """
     from stillome.methods import make_method
+    from stillome.run.method_parameters import settable
 
-    known = {method: make_method(method).get_params() for method in methods}
+    made = {method: make_method(method) for method in methods}
+    known = {name: method.get_params() for name, method in made.items()}
     found: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for name, value in parameters_of(settings).items():
         method, mark, own = name.rpartition(".")
@@ -57,7 +61,7 @@ def parameters_by_method(
             raise InputError(f"--set {name}: {method!r} is not among {', '.join(known)}.")
         takers = [method] if mark else [one for one in known if name in known[one]]
         if not takers:
-            listed = "; ".join(f"{one} has {', '.join(known[one])}" for one in known)
+            listed = "; ".join(f"{one} has {', '.join(settable(made[one]))}" for one in made)
             raise InputError(f"None of the methods has a parameter {name!r}; {listed}.")
         for taker in takers:
             found[taker][own] = value

@@ -58,6 +58,7 @@ def motion(
     Example: stillome motion derivatives/eddy --out motion.tsv
     """
     from stillome import __version__
+    from stillome.evaluate.words import things
     from stillome.io.motion.motion_table import sidecar_of, write_motion
     from stillome.io.motion.summary import read_motion
     from stillome.persistence import check_replaceable
@@ -77,7 +78,8 @@ def motion(
     if quiet:
         print(out)
         return
-    print(f"{len(found)} subjects, {len(found.attrs['files'])} files about motion.\n")
+    files = things(len(found.attrs["files"]), "file")
+    print(f"{things(len(found), 'subject')}, {files} about motion.\n")
     print(heading("What was found"))
     print(aligned(_printed(found)))
     print(heading("\nResults"))

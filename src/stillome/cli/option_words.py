@@ -5,7 +5,7 @@ sentence reads "Pass --measure to override.". Names that are no option of the ve
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -53,6 +53,7 @@ class Option(NamedTuple):
 
 _NOTHING: Mapping[str, Option] = MappingProxyType({})
 _spoken: ContextVar[Mapping[str, Option]] = ContextVar("_spoken", default=_NOTHING)
+_set: ContextVar[frozenset[str]] = ContextVar("_set", default=frozenset())
 
 
 def speak_as(parameters: list[Any]) -> None:
@@ -64,6 +65,12 @@ def speak_as(parameters: list[Any]) -> None:
             flag = bool(getattr(one, "is_flag", False))
             options[word.removeprefix("--")] = Option(word, flag, off)
     _spoken.set(options)
+    _set.set(frozenset())
+
+
+def speak_of_set(names: Iterable[str]) -> None:
+    """Have `in_options` know which parameters were given by ``--set``, to speak of them so."""
+    _set.set(frozenset(names))
 
 
 def in_options(message: str) -> str:
@@ -86,6 +93,8 @@ def in_options(message: str) -> str:
 def _translated(found: re.Match[str]) -> str:
     options = _spoken.get()
     name = found["name"]
+    if name in _set.get() and not found["dots"]:
+        return f"--set {found[0]}"
     names = _OTHER_NAMES.get(name, (name.replace("_", "-"),))
     option = next((options[one] for one in names if one in options), None)
     if option is None:

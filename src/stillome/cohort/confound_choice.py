@@ -177,7 +177,9 @@ def choose_confounds(motion: pd.DataFrame, asked: Sequence[str] = ()) -> tuple[s
 def _usual(motion: pd.DataFrame) -> tuple[str, ...]:
     """Return the columns of the first measure of `CONFOUND_ORDER` that is there and varies."""
     known = [str(name) for name in motion.columns if measure_of(str(name))]
-    usable = sorted((name for name in known if _varies(motion[name])), key=rank_of)
+    # Of one subject nothing varies; that there is only one is for the caller to say.
+    alone = len(motion) == 1
+    usable = sorted((name for name in known if alone or _varies(motion[name])), key=rank_of)
     for measures in CONFOUND_ORDER:
         found = [next((n for n in usable if measure_of(n) == one), None) for one in measures]
         names = tuple(name for name in found if name is not None)

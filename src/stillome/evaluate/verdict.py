@@ -5,17 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from stillome.evaluate.fidelity import FidelityReport
-from stillome.evaluate.leakage.certificate_record import LeakageCertificate, r2_with_interval
+from stillome.evaluate.leakage.certificate_record import (
+    FEW_SUBJECTS,
+    LeakageCertificate,
+    r2_with_interval,
+)
 from stillome.evaluate.verdict_evidence import Check, Evidence, State
 from stillome.evaluate.verdict_leakage import (
-    FEW_SUBJECTS,
     enough_subjects,
     graph_check,
     in_the_cohort,
     motion_was_there,
-    power_check,
     unseen,
 )
+from stillome.evaluate.verdict_power import power_check
 from stillome.evaluate.words import number, percent
 from stillome.methods.diagnostics import LatentDiagnostics
 

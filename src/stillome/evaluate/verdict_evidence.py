@@ -31,8 +31,9 @@ class Evidence:
         The same where every subject was adjusted by a model that was fitted to others; raw
         connectomes are probed in the same parts of the subjects.
     fidelity : FidelityReport
-    power : Power or None
-        The smallest leakage that would have been detected in unseen subjects.
+    power, latent_power : Power or None
+        The smallest leakage that would have been detected in the connectomes and in z of unseen
+        subjects.
     graph : pandas.DataFrame or None
         Index: graph measures; ``r_raw`` and ``r``, their rank correlation with motion before and
         after, mean over parts; ``rms_raw`` and ``rms``, the root of its mean square; ``p_holm`` of
@@ -54,6 +55,7 @@ class Evidence:
     unseen_adjusted: LeakageCertificate | None = None
     unseen_latents: LeakageCertificate | None = None
     power: Power | None = None
+    latent_power: Power | None = None
     graph: pd.DataFrame | None = None
     diagnostics: LatentDiagnostics | None = None
     others: Sequence[str] = ()

@@ -1,21 +1,14 @@
-"""Checks of a verdict that ask whether motion is left, and whether it would have been noticed."""
+"""Checks of a verdict that ask whether motion was there, and whether it is left."""
 
 import numpy as np
 
-from stillome.evaluate.leakage.certificate_record import LeakageCertificate
-from stillome.evaluate.leakage.power import Power
+from stillome.evaluate.leakage.certificate_record import FEW_SUBJECTS, LeakageCertificate
 from stillome.evaluate.verdict_evidence import Check, Evidence, State
-from stillome.evaluate.words import listed, number, p_equals, percent
+from stillome.evaluate.words import listed, number, p_equals
 
 # Leakage is small where the R² is below this, or below a tenth of that of the raw connectomes; it
 # is large where more than half of the R² of the raw connectomes is left.
 _SMALL_R2, _SMALL_PART, _LARGE_PART = 0.05, 0.1, 0.5
-# The smallest leakage that would have been detected, as share of the motion effect and as R². Up to
-# the first pair it is small enough to trust a certificate that passes. Above the second, passing
-# says nothing. In simulated cohorts (benchmarks/cross_fitting.py) the share is 0.7 with 60
-# subjects, 0.6 with 100, 0.4 with 200 and 0.3 with 400; R² is 0.07 with 60, and falls to 0.01.
-_POWER_GOOD, _POWER_ANY = Power(0.5, 0.10), Power(0.8, 0.25)
-FEW_SUBJECTS = 60
 
 
 def motion_was_there(evidence: Evidence) -> Check | None:
@@ -47,17 +40,12 @@ def unseen(evidence: Evidence, found: LeakageCertificate | None, name: str) -> C
     state, text = _left(found, evidence.unseen_raw, evidence)
     if state in ("good", "unknown"):
         return Check(question, state, text)
-    large = not _is_small(found, evidence.unseen_raw) and (
-        evidence.unseen_raw is None
-        or found.worst_r2 > _LARGE_PART * max(evidence.unseen_raw.worst_r2, 0)
-    )
-    advice = (
-        "Fit the model to more subjects, or try another method."
-        if large
-        else f"Keep {evidence.removed} as a covariate in group analyses; more subjects to fit to "
-        "leave less."
-    )
-    return Check(question, "bad" if large else "caution", f"{text} {advice}")
+    advice = {
+        "bad": "Fit the model to more subjects, or try another method.",
+        "caution": f"Keep {evidence.removed} as a covariate in group analyses; more subjects to "
+        "fit to leave less.",
+    }
+    return Check(question, state, f"{text} {advice[state]}")
 
 
 def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: str) -> Check | None:
@@ -69,7 +57,7 @@ def in_the_cohort(evidence: Evidence, found: LeakageCertificate | None, name: st
     advice = {
         "good": "",
         "unknown": "",
-        "caution": f" What is left is small; keep {evidence.removed} as a covariate.",
+        "caution": f" Keep {evidence.removed} as a covariate in group analyses.",
         "bad": " Check the motion measure and the flagged subjects, or try another method.",
     }
     return Check(question, state, text + advice[state])
@@ -92,39 +80,13 @@ def _left(
         f"{'Almost' if small else 'No'}: {found.n_reading} of {len(found.table)} probes {reads} "
         f"{evidence.removed} {told}"
     )
-    return ("caution" if small else "bad"), text
+    large = not small and (raw is None or found.worst_r2 > _LARGE_PART * max(raw.worst_r2, 0))
+    return ("bad" if large else "caution"), text
 
 
 def _is_small(found: LeakageCertificate, raw: LeakageCertificate | None) -> bool:
     before = 0.0 if raw is None else raw.worst_r2
     return found.worst_r2 <= max(_SMALL_R2, _SMALL_PART * before)
-
-
-def power_check(evidence: Evidence) -> Check | None:
-    """Ask whether leakage would have been detected with these subjects."""
-    if evidence.power is None or evidence.unseen_adjusted is None:
-        return None
-    share, r2 = evidence.power
-    question = f"Would {evidence.removed} have been noticed in these subjects?"
-    if not evidence.unseen_adjusted.passed:
-        return Check(question, "good", "Yes: it was.")
-    if np.isnan(share):
-        answer = (
-            f"No: ridge regression on all edges cannot read {evidence.removed} even from the "
-            f"connectomes as scanned of these {evidence.n_subjects} subjects (R² {number(r2)}), "
-            "so that finding nothing after adjusting says nothing."
-        )
-        return Check(question, "unknown", answer)
-    told = (
-        f"the smallest leakage that would have been detected is {percent(share)} of the effect on "
-        f"the connectomes as scanned, R² {number(r2)}"
-    )
-    if share <= _POWER_GOOD.share and r2 <= _POWER_GOOD.r2:
-        return Check(question, "good", f"Yes: {told}.")
-    if share <= _POWER_ANY.share and r2 <= _POWER_ANY.r2:
-        answer = f"Only if much is left: {told}. There are too few subjects to be sure."
-        return Check(question, "caution", answer)
-    return Check(question, "unknown", f"No: {told}. There are too few subjects.")
 
 
 def graph_check(evidence: Evidence) -> Check | None:

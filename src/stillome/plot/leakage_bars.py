@@ -13,7 +13,9 @@ from matplotlib.patches import Patch
 
 from stillome.cohort.confound_coding import in_words
 from stillome.cohort.validation import check_share
+from stillome.evaluate.words import number, p_value
 from stillome.exceptions import InputError
+from stillome.methods.method_words import method_name
 from stillome.methods.registry import METHODS
 from stillome.plot.drawn_tables import check_columns
 from stillome.plot.palette import Look, method_looks
@@ -173,28 +175,18 @@ def _write_numbers(axes: Axes, rows: list[_Row]) -> None:
     for x, head in columns:
         axes.text(x, -1.1, head, transform=across, ha="right", va="center", fontsize=8)
     for row in rows:
-        for (x, _), text in zip(columns, (_number(row.r2), _p_value(row.p_holm)), strict=True):
+        for (x, _), text in zip(columns, (number(row.r2), p_value(row.p_holm)), strict=True):
             axes.text(x, row.place, text, transform=across, ha="right", va="center", fontsize=7)
-
-
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−")
-
-
-def _p_value(value: float) -> str:
-    if np.isnan(value):
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _explain(figure: Figure, labels: list[str], level: float, others: Sequence[str]) -> None:
     figure.legend(
         handles=[
-            *(_key(label, *look) for label, look in _looks(labels).items()),
+            *(_key(method_name(label), *look) for label, look in _looks(labels).items()),
             Patch(color=_NULL, label=f"95 % of permuted {in_words(others, 'and')}"),
             _key(f"filled: {in_words(others)} detected (p ≤ {level:g})", INK, "o"),
             _key("open: not detected", INK, "o", fill="white"),
-            _key(f"below {_number(_FLOOR)}", INK, "<", size=3),
+            _key(f"below {number(_FLOOR)}", INK, "<", size=3),
         ],
         loc="outside upper left",
         ncols=3 if max(map(len, [*labels, in_words(others)])) <= 24 else 2,

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stillome.exceptions import InputError
+from stillome.methods.method_words import method_name
 from stillome.plot.palette import Look, method_looks
 from stillome.plot.style import GREY, INK, house_style
 
@@ -36,7 +37,7 @@ def plot_trait_prediction(summary: pd.DataFrame) -> Figure:
     ... ).assign(r_sd=0.05, r_min=0.1, r_max=0.4)
     >>> figure = plot_trait_prediction(table)
     >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-    ['inv-fa', 'gate']
+    ['inv-FA', 'GATE']
     """
     _check_summary(summary)
     looks = method_looks(summary["method"].astype(str))
@@ -94,7 +95,7 @@ def _draw_trait(axes: Axes, rows: pd.DataFrame, looks: dict[str, Look]) -> None:
             middle, [place, place], color=look.colour, alpha=0.4, linewidth=6, solid_capstyle="butt"
         )
         axes.plot(row["r_mean"], place, marker=look.marker, markersize=5.5, color=look.colour)
-    axes.set_yticks(range(len(looks)), [_cut(method, 28) for method in looks])
+    axes.set_yticks(range(len(looks)), [_cut(method_name(method), 28) for method in looks])
     axes.set_ylim(len(looks) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=4)

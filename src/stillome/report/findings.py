@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
-from stillome.evaluate.leakage.certificate_record import r2_with_interval
+from stillome.evaluate.leakage.certificate_record import FEW_SUBJECTS, r2_with_interval
 from stillome.evaluate.prediction.trait_sizes import size_remark
-from stillome.evaluate.verdict_leakage import FEW_SUBJECTS
 from stillome.evaluate.words import listed, number, p_value, percent, things
 from stillome.methods.method_words import method_name
 from stillome.plot.labels import signed
@@ -71,18 +70,16 @@ def _summary(caption: str, found: list[RunCertificate], folder: RunFolder) -> Ht
                 (
                     method_name(one.method),
                     _FEATURES[one.features],
-                    r2_with_interval(one.found.table.loc[worst]),
-                    worst,
-                    p_value(float(one.found.table.loc[least, "p_holm"])),
-                    least,
+                    f"{r2_with_interval(one.found.table.loc[worst])} ({worst})",
+                    f"{p_value(float(one.found.table.loc[least, 'p_holm']))} ({least})",
                     passed_badge(_judged(one), folder.removed),
                 ),
                 ours=one.method == folder.method,
             )
         )
     left = f"{folder.removed} left".replace("m", "M", 1)
-    titles = ["Method", "Probed", "Largest R²", "By", "Smallest p (Holm)", "Of", left]
-    return html_table(caption, titles, rows, text=["Probed", "By", "Of", left])
+    titles = ["Method", "Probed", "Largest R² (probe)", "Smallest p (probe)", left]
+    return html_table(caption, titles, rows, text=titles)
 
 
 def _keeping(folder: RunFolder) -> HtmlTable | None:
@@ -155,7 +152,8 @@ def fidelity_table(folder: RunFolder) -> HtmlTable:
         rows.append(Row((meaning, *shown)))
     titles = ["", *(method_name(str(name)) for name in table["method"])]
     truth = "" if folder.truth is None else " The truth is known, because the cohort is simulated."
-    return html_table(f"What adjusting kept.{truth}", titles, rows)
+    caption = f"What adjusting kept, in the subjects the model was fitted to.{truth}"
+    return html_table(caption, titles, rows)
 
 
 def graph_table(folder: RunFolder) -> HtmlTable:
@@ -177,7 +175,10 @@ def graph_table(folder: RunFolder) -> HtmlTable:
         "unseen": "subjects the model has not seen",
         "cohort": "the subjects the model was fitted to",
     }[use]
-    caption = f"Graph measures: mean over subjects, and rank correlation with motion in {where}"
+    caption = (
+        "Graph measures: mean over the subjects the model was fitted to, and rank correlation with "
+        f"motion in {where}"
+    )
     return html_table(caption, titles, rows)
 
 

@@ -1,12 +1,11 @@
 """The sentences of the methods paragraph on leakage: what was tested, and what was found."""
 
-import numpy as np
-
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.verdict_power import power_told
 from stillome.evaluate.words import listed, number, p_equals, percent, things
 from stillome.methods.method_words import method_name
 from stillome.run.folder import RunFolder
-from stillome.run.judging import graph_before_and_after, keeping_told
+from stillome.run.judging import graph_before_and_after, judge_run, keeping_told
 from stillome.run.run_certificates import RAW, find_certificate
 
 _N_FOLDS = 5
@@ -17,10 +16,11 @@ def leakage_sentences(folder: RunFolder) -> list[str]:
     return [
         _how(folder),
         _found(folder, "unseen"),
-        _power(folder),
+        power_told(folder.power("connectomes"), folder.power("z"), folder.removed),
         _graph(folder),
         *keeping_told(folder),
         _found(folder, "cohort"),
+        _not_known(folder),
     ]
 
 
@@ -62,13 +62,13 @@ def _how(folder: RunFolder) -> str:
         f"permuted {removed} ({notes['n_permutations']} permutations; support vectors and trees "
         "by permutations within successive folds), with Holm's (1979) correction over probes at "
         f"{percent(notes['level'])}. Intervals are 95 % bootstrap intervals over subjects. "
-        f"The baselines were {listed(_baselines(folder))}.{beyond}{inferred}"
+        f"{_baselines(folder)}{beyond}{inferred}"
     )
 
 
-def _baselines(folder: RunFolder) -> list[str]:
-    names = [method_name(name) for name in folder.settings.baselines]
-    return ["the connectomes as scanned", *names]
+def _baselines(folder: RunFolder) -> str:
+    names = ["the connectomes as scanned", *map(method_name, folder.settings.baselines)]
+    return f"The {'baseline was' if len(names) == 1 else 'baselines were'} {listed(names)}."
 
 
 def _found(folder: RunFolder, use: str) -> str:
@@ -108,24 +108,6 @@ def _outcome(found: LeakageCertificate) -> str:
     )
 
 
-def _power(folder: RunFolder) -> str:
-    power = folder.power
-    if power is None:
-        return ""
-    if np.isnan(power.share):
-        return (
-            f"Ridge regression on all edges did not detect {folder.removed} in the connectomes as "
-            "scanned, so that these tests have no power."
-        )
-    if power.share == 0:
-        return ""
-    return (
-        f"The smallest leakage that ridge regression on all edges would have detected was "
-        f"{percent(power.share)} of the effect on the connectomes as scanned (R² "
-        f"{number(power.r2)})."
-    )
-
-
 def _graph(folder: RunFolder) -> str:
     use = "unseen" if graph_before_and_after(folder, "unseen") is not None else "cohort"
     table = graph_before_and_after(folder, use)
@@ -136,4 +118,13 @@ def _graph(folder: RunFolder) -> str:
         f"{p_equals(row.p_holm)})"
         for name, row in table.iterrows()
     ]
-    return f"Rank correlations of graph measures with motion were: {listed(told)}."
+    where = {"unseen": "In subjects the model had not seen", "cohort": "In the same subjects"}[use]
+    return f"{where}, rank correlations of graph measures with motion were: {listed(told)}."
+
+
+def _not_known(folder: RunFolder) -> str:
+    """Say where the verdict is that nothing can be told."""
+    if judge_run(folder).state != "unknown":
+        return ""
+    n_subjects = things(len(folder.known), "subject")
+    return f"Whether {folder.removed} was left cannot be told with these {n_subjects}."

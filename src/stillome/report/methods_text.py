@@ -1,9 +1,10 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
-from stillome.evaluate.words import listed, number, things
+from stillome.evaluate.words import listed, things
 from stillome.methods.method_words import ZHANG, method_name, words_of
 from stillome.plot.labels import measure_label
 from stillome.report.methods_leakage import leakage_sentences
+from stillome.report.methods_traits import trait_sentences
 from stillome.run.folder import RunFolder
 
 _PROBES = (
@@ -28,7 +29,7 @@ def methods_paragraph(folder: RunFolder) -> str:
         _data(folder),
         _adjusting(folder),
         *leakage_sentences(folder),
-        _traits(folder),
+        *trait_sentences(folder),
         f"Analyses used stillome {folder.header.get('stillome', '')} (The stillome developers), "
         "which implements and extends the work of Zhang et al. (2024), with random seed "
         f"{folder.settings.seed}.",
@@ -89,28 +90,4 @@ def _adjusting(folder: RunFolder) -> str:
     return (
         f"Head motion was measured by {listed(names)}. {did[0].upper()}{did[1:]} (reference: "
         f"{listed(motion_reference(folder))}){kept}.{law}{more}"
-    )
-
-
-def _traits(folder: RunFolder) -> str:
-    if folder.comparison is None:
-        return ""
-    summary = folder.comparison["summary"]
-    ours = summary[summary["method"] == folder.method].dropna(subset="r_mean")
-    if ours.empty:
-        return ""
-    told = [
-        f"{row.trait} r = {number(row.r_mean)} [{number(row.r_low)}, {number(row.r_high)}]"
-        for row in ours.itertuples()
-    ]
-    others = summary[(summary["method"] != folder.method) & (summary["status"] == "ok")]
-    compared = [
-        f"{method_name(row.method)} {row.trait} r = {number(row.r_mean)}"
-        for row in others.itertuples()
-    ]
-    beside = f"; {listed(compared)}" if compared else ""
-    return (
-        f"Traits, less what {folder.sought} explained of them in the training subjects, were "
-        f"predicted by five-fold cross-validation ({listed(told)}{beside}; mean over folds, 95 % "
-        "interval) and methods compared by the corrected resampled t-test (Nadeau & Bengio, 2003)."
     )

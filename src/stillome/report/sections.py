@@ -16,7 +16,7 @@ from stillome.evaluate.words import (
     things,
 )
 from stillome.methods.method_words import method_name, words_of
-from stillome.plot.labels import measure_label, signed
+from stillome.plot.labels import measure_label
 from stillome.report.html_tables import HtmlTable, Row, html_table
 from stillome.report.methods_text import (
     methods_paragraph,
@@ -48,13 +48,17 @@ def key_facts(folder: RunFolder) -> list[dict[str, str]]:
     row = folder.fidelity[folder.fidelity["method"] == folder.method].iloc[0]
     if np.isfinite(row["r2"]):
         found = percent(float(row["identification"]))
-        facts.append(_fact("Identified", found, "of subjects nearest to their own truth"))
+        facts.append(
+            _fact("Identified", found, "of subjects of the fit nearest to their own truth")
+        )
     else:
         ratio = number(float(row["variance_ratio"]))
-        note = "variance between subjects kept; 1 is ideal"
+        note = "variance between subjects of the fit kept; 1 is ideal"
         facts.append(_fact("Individuality", f"{ratio} ×", note))
     change_of_all = float(folder.subjects["change_percent"].median()) / 100
-    facts.append(_fact("Changed", signed_percent(change_of_all), "by adjusting, median subject"))
+    facts.append(
+        _fact("Changed", signed_percent(change_of_all), "by adjusting, median subject of the fit")
+    )
     return facts
 
 
@@ -140,20 +144,23 @@ def motion_told(folder: RunFolder) -> str:
 
 def changed_edges(folder: RunFolder) -> HtmlTable:
     """Return the edges that motion changes most."""
+    edges = folder.motion_effects.changed_edges
+    by_length = bool(edges["length_mm"].notna().any())
     rows = [
         Row(
             (
                 f"{edge.region_a} – {edge.region_b}",
-                number(edge.length_mm, 0),
+                *([number(edge.length_mm, 0)] if by_length else []),
                 number(edge.small_mean, 1),
                 number(edge.large_mean, 1),
-                signed(round(edge.difference, 1)),
+                number(edge.difference, 1),
                 signed_percent(edge.change),
             )
         )
-        for edge in folder.motion_effects.changed_edges.itertuples()
+        for edge in edges.itertuples()
     ]
-    titles = ["Edge", "Length (mm)", "Small motion", "Large motion", "Difference", "Change"]
+    titles = ["Edge", *(["Length (mm)"] if by_length else [])]
+    titles += ["Small motion", "Large motion", "Difference", "Change"]
     return html_table("The edges that motion changes most: mean per group", titles, rows)
 
 

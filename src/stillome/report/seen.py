@@ -93,7 +93,8 @@ def _leakage(folder: RunFolder, use: str) -> str:
             f"{'detects' if n_reading == 1 else 'detect'} {folder.removed}, largest R² "
             f"{read_r2(one.found.worst_r2)}"
         )
-    return f"{'; '.join(said)}."
+    text = "; ".join(said)  # the connectomes as scanned come first
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def group_differences(folder: RunFolder, figure: Figure) -> str:

@@ -50,7 +50,7 @@ class RunFolder(RunCohort):
     """The folder of a run; nothing is read before it is asked for, and everything once.
 
     What a run did not look for is None: `truth`, `baselines`, `frontier`, `history`,
-    `diagnostics`, `power`, `keeping`, `comparison`, `predictions`, `slider`.
+    `diagnostics`, `leakage_by_keeping`, `comparison`, `predictions`, `slider`.
 
     Parameters
     ----------
@@ -151,17 +151,21 @@ class RunFolder(RunCohort):
     def certificate_notes(self) -> dict[str, Any]:
         """Level, permutations, parts and repeats of cross-fitting, power, notes to the reader."""
         notes = self.read_json("certificate_notes")
-        kinds = {"level": float, "n_permutations": int, "parts": int, "repeats": int, "notes": list}
-        known = isinstance(notes.get("power"), dict | None)
-        if not known or any(not isinstance(notes.get(n), kind) for n, kind in kinds.items()):
+        kinds = {"level": float, "n_permutations": int, "parts": int, "repeats": int}
+        kinds |= {"power": dict, "notes": list}
+        if any(not isinstance(notes.get(n), kind) for n, kind in kinds.items()):
             again = self.again("certificate_notes")
             raise FileError(f"{self.place('certificate_notes')}: damaged. {again}")
         return notes
 
-    @property
-    def power(self) -> Power | None:
-        """The smallest leakage that would have been detected in unseen subjects."""
-        found = self.certificate_notes["power"]
+    def power(self, features: str) -> Power | None:
+        """Return the smallest leakage that would have been detected in unseen subjects.
+
+        Parameters
+        ----------
+        features : {"connectomes", "z"}
+        """
+        found = self.certificate_notes["power"].get(features)
         if found is None:
             return None
         values = [found.get(name) for name in Power._fields]

@@ -15,6 +15,17 @@ WEIGHT, AUTO = "invariance_weight", "auto"
 _NOT_VALUES = {"lengths": "Pass lengths=... with a file instead.", "callback": "Leave it out."}
 
 
+def settable(method: ConnectomeMethod) -> list[str]:
+    """Return the names of the parameters of a method that a user can give a value.
+
+    Examples
+    --------
+    >>> settable(make_method("edgewise"))
+    ['n_components']
+    """
+    return sorted(method.get_params().keys() - _NOT_VALUES.keys())
+
+
 class ChosenWeight(NamedTuple):
     """A method whose invariance weight is a number, and how that was found."""
 
@@ -67,9 +78,13 @@ def new_method(
     InputError
         As `check_parameters`.
     """
-    method = make_method(name, **parameters)
-    for one in parameters.keys() & _NOT_VALUES.keys():
+    known = make_method(name).get_params()
+    for one in sorted(parameters.keys() & known.keys() & _NOT_VALUES.keys()):
         raise InputError(f"The parameter {one!r} cannot be set by a value. {_NOT_VALUES[one]}")
+    for one in sorted(parameters.keys() - known.keys()):
+        names = ", ".join(settable(make_method(name)))
+        raise InputError(f"The method {name!r} has no parameter {one!r}; it has {names}.")
+    method = make_method(name, **parameters)
     weight = parameters.get(WEIGHT)
     if weight == AUTO:
         # Not every method knows the word; the number is found when there are data.
@@ -77,10 +92,14 @@ def new_method(
         method.set_params(**{WEIGHT: AUTO})
     else:
         method.check_parameters()
-    known = method.get_params()
     if "random_state" in known and "random_state" not in parameters:
         method.set_params(random_state=seed)
-    if "lengths" in known and lengths is not None:
+    return with_lengths(method, lengths)
+
+
+def with_lengths(method: ConnectomeMethod, lengths: ArrayLike | None) -> ConnectomeMethod:
+    """Give fibre lengths (V, V), where they are known, to a method that uses them."""
+    if lengths is not None and "lengths" in method.get_params():
         method.set_params(lengths=lengths)
     return method
 

@@ -77,8 +77,8 @@ def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertifi
     found = []
     for (use, method, features), rows in table.groupby(["use", "method", "features"], sort=False):
         probes = rows.set_index("probe")[list(FOUND)]
-        certificate = LeakageCertificate(probes, level)
         n_subjects = int(rows["n_subjects"].iloc[0])
+        certificate = LeakageCertificate(probes, level, n_subjects)
         found.append(RunCertificate(str(use), str(method), str(features), n_subjects, certificate))
     return tuple(found)
 

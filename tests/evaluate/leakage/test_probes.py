@@ -4,15 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kstest
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
+from stillome.evaluate.leakage.forest import fit_trees
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import Block, prepare_probes
 from stillome.evaluate.leakage.probes import (
     Shuffler,
     fit_svr,
-    fit_trees,
     probe_by_fitting,
     probe_distance_correlation,
     probe_ridge,
@@ -182,3 +183,14 @@ def test_trees_say_the_same_bits_every_time():
     features, confounds = data(n=200, p=600, leak=0.5)  # so many that threads are used
     said = [fit_trees(features, confounds[:, 0], 0)(features) for _ in range(4)]
     assert all((one == said[0]).all() for one in said)
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (200, 600)])
+def test_trees_are_those_of_scikit_learn(shape):
+    features, confounds = data(n=shape[0], p=shape[1], leak=0.5)
+    n_features = min(shape[1], max(20, shape[1] // 10))
+    model = ExtraTreesRegressor(
+        30, max_features=n_features, min_samples_leaf=5, random_state=3
+    ).fit(features, confounds[:, 0])
+    ours = fit_trees(features, confounds[:, 0], 3, n_trees=30)
+    assert (ours(features) == model.predict(features)).all()

@@ -7,7 +7,6 @@ from scipy.stats import kstest
 from stillome.cohort.residuals import least_squares
 from stillome.evaluate.leakage.certificate import leakage_certificate, repeated_certificate
 from stillome.evaluate.leakage.outcomes import joined
-from stillome.evaluate.leakage.power import smallest_detected
 from stillome.evaluate.leakage.probe_data import prepare_probes
 from stillome.evaluate.leakage.probes import (
     Shuffler,
@@ -127,19 +126,3 @@ def test_a_nuisance_is_set_aside_within_parts():
 def test_repeats_need_labels_of_their_own():
     with pytest.raises(InputError, match="labels of 1 repeats for 2 sets"):
         repeated_certificate([np.eye(30)] * 2, np.arange(30.0), within=[np.zeros(30)])
-
-
-def test_the_more_subjects_the_smaller_the_leakage_that_is_detected():
-    found = {}
-    for n in (60, 300):
-        rng = np.random.default_rng(6)
-        motion = rng.gamma(2.0, 0.2, n)
-        free = rng.poisson(30.0, (n, 21))
-        raw = rng.binomial(free, np.exp(-motion)[:, None])
-        given = {"level": 0.01, "within": divisions(n, rng), "n_permutations": 200}
-        found[n] = smallest_detected([free] * 2, raw, motion, **given)
-        # What is detected already needs no more; what is not even in the raw data cannot be.
-        assert smallest_detected([raw] * 2, raw, motion, **given).share == 0
-        assert np.isnan(smallest_detected([free] * 2, free, motion, **given).share)
-    assert 0 < found[300].share < 0.6 * found[60].share < 0.6
-    assert 0 < found[300].r2 < found[60].r2

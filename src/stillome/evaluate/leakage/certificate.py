@@ -12,15 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_count, check_random_state, check_share
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
+from stillome.evaluate.leakage.forest import N_TREES, fit_trees
 from stillome.evaluate.leakage.outcomes import ProbeResult, joined
 from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
-    N_TREES,
     Fitter,
     Outcome,
     Shuffler,
     fit_svr,
-    fit_trees,
     probe_by_fitting,
     probe_distance_correlation,
     probe_ridge,
@@ -177,7 +176,7 @@ def repeated_certificate(
     table = pd.DataFrame.from_dict(results, orient="index", columns=ProbeResult._fields)
     table.index.name = "probe"
     table.insert(2, "p_holm", holm(table["p_value"].to_numpy()))
-    return LeakageCertificate(table, level)
+    return LeakageCertificate(table, level, len(data[0].confounds))
 
 
 def probe_scores(

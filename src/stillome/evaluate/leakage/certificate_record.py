@@ -7,6 +7,8 @@ import pandas as pd
 
 from stillome.evaluate.words import number, p_equals
 
+FEW_SUBJECTS = 60  # below which a certificate that passes says little
+
 
 @dataclass(frozen=True, eq=False)
 class LeakageCertificate:
@@ -23,10 +25,13 @@ class LeakageCertificate:
         of R² over subjects; NaN for distance correlation).
     level : float
         Family-wise error rate of the tests.
+    n_subjects : int or None
+        In whom the probes looked; None where that is not known.
     """
 
     table: pd.DataFrame
     level: float = 0.05
+    n_subjects: int | None = None
 
     @property
     def reads(self) -> "pd.Series[bool]":
@@ -112,7 +117,15 @@ class LeakageCertificate:
         return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
 
     def outcome(self, features: str, *, confounds: str = "motion") -> str:
-        """Say how many probes read the confounds from what is called `features`."""
+        """Say how many probes read the confounds from what is called `features`.
+
+        Where none does among few subjects, that is said not to be known.
+        """
+        if self.passed and self.n_subjects is not None and self.n_subjects < FEW_SUBJECTS:
+            return (
+                f"Cannot be told with {self.n_subjects} subjects, where only strong leakage is "
+                f"detected: no probe reads {confounds} from {features}"
+            )
         if self.passed:
             return f"No probe reads {confounds} from {features}"
         reads = "reads" if self.n_reading == 1 else "read"

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.decomposition import PCA
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.svm import SVR
 
 from stillome.arrays import Floats
@@ -31,9 +30,6 @@ from stillome.evaluate.leakage.probe_data import Blocks
 _PENALTIES = np.logspace(-3, 3, 13)
 _FOLD_PERMUTATIONS = 2000
 _SVR_COMPONENTS = 68
-N_TREES = 100
-_TREE_FEATURES = 20
-_WORTH_A_THREAD = 100_000  # training values, below which starting threads takes longer
 
 
 class Outcome(NamedTuple):
@@ -198,23 +194,6 @@ def fit_svr(features: Floats, target: Floats, seed: int) -> Callable[[Floats], F
     reduce = PCA(n_components, svd_solver=solver, random_state=seed)
     model = SVR(C=1.0, epsilon=0.1).fit(reduce.fit_transform(features), target)
     return lambda new: np.asarray(model.predict(reduce.transform(new)))
-
-
-def fit_trees(
-    features: Floats, target: Floats, seed: int, n_trees: int = N_TREES
-) -> Callable[[Floats], Floats]:
-    """Fit extremely randomised trees."""
-    n_features = features.shape[1]
-    model = ExtraTreesRegressor(
-        n_trees,
-        # A tenth of few features would leave each split without a choice.
-        max_features=min(n_features, max(_TREE_FEATURES, n_features // 10)),
-        min_samples_leaf=5,
-        random_state=seed,
-        n_jobs=2 if features.size > _WORTH_A_THREAD else None,
-    ).fit(np.asfortranarray(features, dtype=np.float32), target)  # trees read columns
-    model.n_jobs = None  # the order in which threads add up would change the last digits
-    return lambda new: np.asarray(model.predict(new.astype(np.float32)))
 
 
 def probe_by_fitting(

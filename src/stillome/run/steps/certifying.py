@@ -17,7 +17,11 @@ from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.graph_motion import graph_motion
 from stillome.evaluate.leakage.certificate import Kind, repeated_certificate
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
-from stillome.evaluate.leakage.power import Power, smallest_detected
+from stillome.evaluate.leakage.power import (
+    Power,
+    smallest_detected,
+    smallest_detected_in_latents,
+)
 from stillome.run.folder import RunFolder
 from stillome.run.method_parameters import AUTO, WEIGHT
 from stillome.run.parallel import Workers
@@ -42,7 +46,8 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
     """Write one certificate for each kind of features, in unseen subjects and in the cohort."""
     notes = _notes(folder)
     probed = _in_the_cohort(folder)
-    within, power, fitted = divisions(folder), None, None
+    within, fitted = divisions(folder), None
+    power: dict[str, dict[str, float | None]] = {}
     if isinstance(within, str):
         notes.append(f"Nothing is known about subjects the model has not seen: {within}.")
     else:
@@ -58,8 +63,8 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
         for part, one in zip(probed, found, strict=True)
     ]
     if fitted is not None and not isinstance(within, str):
-        n_probes = max(len(one.table) for one in found)
-        power = _power(folder, fitted[folder.method], LEVEL / n_probes)
+        n_probes = {c.features: len(c.found.table) for c in certificates}
+        power = _power(folder, workers, fitted[folder.method], n_probes)
         if folder.kept is not None:
             _write_keeping(folder, workers, fitted[folder.method][0])
     folder.write_table("certificates", pd.concat([c.rows() for c in certificates]))
@@ -69,7 +74,7 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
         "n_permutations": N_PERMUTATIONS,
         "parts": N_PARTS,
         "repeats": 0 if isinstance(within, str) else len(within),
-        "power": None if power is None else _plain(power),
+        "power": power,
         "notes": notes,
     }
     folder.write_json("certificate_notes", content)
@@ -144,16 +149,28 @@ def _certificate(
     )
 
 
-def _power(folder: RunFolder, repeats: list[CrossFitted], level: float) -> Power:
-    return smallest_detected(
-        [one.adjusted for one in repeats],
-        _raw_edges(folder),
-        folder.confounds[folder.known],
-        level=level,
-        within=[one.within for one in repeats],
-        n_permutations=N_PERMUTATIONS,
-        **_given(folder),
-    )
+def _power(
+    folder: RunFolder, workers: Workers, repeats: list[CrossFitted], n_probes: dict[str, int]
+) -> dict[str, dict[str, float | None]]:
+    """Find the smallest leakage that would have been detected in connectomes and in z."""
+    confounds = folder.confounds[folder.known]
+    given = _given(folder) | {
+        "within": [one.within for one in repeats],
+        "n_permutations": N_PERMUTATIONS,
+    }
+    # What Holm's correction asks of the smallest p-value.
+    levels = {features: LEVEL / n for features, n in n_probes.items()}
+    edges, latents = ([getattr(one, part) for one in repeats] for part in _PARTS)
+    jobs = [
+        partial(
+            smallest_detected,
+            *(edges, _raw_edges(folder), confounds),
+            level=levels["connectomes"],
+            **given,
+        ),
+        partial(smallest_detected_in_latents, latents, confounds, level=levels["z"], **given),
+    ]
+    return dict(zip(("connectomes", "z"), map(_plain, workers.run(jobs)), strict=True))
 
 
 def _plain(power: Power) -> dict[str, float | None]:

@@ -1,5 +1,10 @@
 // The table of subjects: sorted, searched, and a page of it shown at a time.
-const MOST_PRINTED = 1000;
+function plainCell({ kind, digits }, value) {
+  const td = document.createElement("td");
+  if (kind === "number") td.className = "number";
+  td.textContent = kind === "number" ? formatNumber(value, digits) : kind === "flags" ? value.join(", ") : value;
+  return td;
+}
 
 function startTable({ columns, values }, ratings) {
   const find = (id) => document.getElementById(id);
@@ -62,15 +67,17 @@ function startTable({ columns, values }, ratings) {
     return [first, ratingCell(ratings, values[0][row]), noteCell(ratings, values[0][row]), ...others];
   }
 
+  function tableRow(parts) {
+    const tr = document.createElement("tr");
+    tr.append(...parts);
+    return tr;
+  }
+
   function draw() {
     const pages = Math.max(1, Math.ceil(view.order.length / view.size));
     view.page = Math.max(0, Math.min(view.page, pages - 1));
     const start = view.page * view.size;
-    const rows = view.order.slice(start, start + view.size).map((row) => {
-      const tr = document.createElement("tr");
-      tr.append(...cells(row));
-      return tr;
-    });
+    const rows = view.order.slice(start, start + view.size).map((row) => tableRow(cells(row)));
     find("rows").replaceChildren(...rows);
     find("count").textContent = view.order.length
       ? `${formatNumber(start + 1)}–${formatNumber(start + rows.length)} of ${formatNumber(view.order.length)} subjects`
@@ -100,12 +107,19 @@ function startTable({ columns, values }, ratings) {
   find("next").addEventListener("click", () => { view.page += 1; draw(); });
   find("page").addEventListener("change", (event) => { view.page = Math.round(Number(event.target.value) || 1) - 1; draw(); });
   ratings.listeners.push(() => { if (!ratings.given.size) draw(); });
-  // Paper has no pages to turn: print all rows, unless they would be a book.
+  // Paper has no pages to turn: all subjects are printed, as text, in the order of the screen.
+  function printed(row) {
+    const { rating, note } = ratings.of(values[0][row]);
+    const [first, ...others] = columns.map((column, k) => plainCell(column, values[k][row]));
+    return tableRow([first, ...[rating || "–", note].map((text) => plainCell({}, text)), ...others]);
+  }
   addEventListener("beforeprint", () => {
-    view.before = view.size;
-    if (view.order.length <= MOST_PRINTED) { view.size = Math.max(1, view.order.length); view.page = 0; draw(); }
+    const chosen = new Set(view.order);
+    const rest = [...Array(n).keys()].filter((row) => !chosen.has(row)).sort(compare);
+    find("rows").replaceChildren(...[...view.order, ...rest].map(printed));
+    find("count").textContent = `All ${formatNumber(n)} subjects`;
   });
-  addEventListener("afterprint", () => { view.size = view.before; draw(); });
+  addEventListener("afterprint", draw);
   filter();
 }
 
