@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from stillome.run.study_files import StudyFiles
 
 LEAKS = 3
+# In more subjects little would be missed, and measuring how little takes longer than the probes.
+_MOST_FOR_POWER = 2000
 
 
 @reads_files(without=["connectomes", "lengths"])
@@ -131,7 +133,7 @@ def _power(
 ) -> "tuple[Power | None, Power | None]":
     """Return the smallest leakage that is detected, in connectomes or in latents.
 
-    In connectomes only where there are raw ones as well.
+    In connectomes only where there are raw ones as well; nothing for thousands of subjects.
     """
     from stillome.evaluate.leakage.power import smallest_detected, smallest_detected_in_latents
 
@@ -143,6 +145,8 @@ def _power(
         "random_state": seed,
     }
     values = [features_of(one, sought.subject_ids) for one in found]
+    if len(sought.subject_ids) > _MOST_FOR_POWER:
+        return None, None
     if found[0].kind == "features":
         return None, smallest_detected_in_latents(values[:1], sought.confounds, **given)
     if len(values) == 1:
