@@ -4,6 +4,7 @@ import sys
 import pandas as pd
 import pytest
 
+from stillome.cli import main
 from stillome.cli.console import heading, steps, table
 
 
@@ -43,3 +44,11 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(monkeypatch, stream, quiet
 def test_tables_are_aligned():
     text = table(pd.DataFrame({"name": ["a", "long name"], "n": ["1", "-23"]}))
     assert text.splitlines() == ["  name         n", "  a            1", "  long name  -23"]
+
+
+def test_inspect_prints_no_escape_codes_of_files(tmp_path, capsys):
+    path = tmp_path / "matrix.csv"
+    path.write_text("a\x1b[31m,b\x1b]0;title\x07,c\n0,1,2\n1,0,3\n2,3,0\n")
+    main(["inspect", str(path)])
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err and "\x07" not in said.out + said.err

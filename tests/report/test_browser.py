@@ -430,3 +430,12 @@ def test_the_navigation_follows_on_a_narrow_screen(page):
         )
         assert bar[0] <= link[0] and link[1] <= bar[1]
         assert top == 0
+
+
+def test_a_script_that_is_not_ours_does_not_run(browser, run_folder, tmp_path):
+    page = (run_folder / "report.html").read_text("utf-8")
+    injected = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='t'\">"
+    (tmp_path / "page.html").write_text(page.replace("<main>", f"<main>{injected}"), "utf-8")
+    open_page(browser, tmp_path / "page.html", 1600)
+    assert browser.title.endswith("stillome report")
+    assert any("Content Security Policy" in problem for problem in problems(browser))

@@ -31,9 +31,22 @@ class StepDisplay(Protocol):
         """Name what is done now, within the same step."""
 
 
+def printable(text: str) -> str:
+    r"""Return text from a file without codes that would change colours or titles of a terminal.
+
+    Examples
+    --------
+    >>> print(printable("insula\x1b[31m left"))
+    insula\x1b[31m left
+    """
+    return "".join(
+        mark if mark.isprintable() or mark == "\n" else repr(mark)[1:-1] for mark in text
+    )
+
+
 def complain(sentence: str) -> None:
     """Write one sentence to standard error, past any progress bar."""
-    tqdm.write(sentence, file=sys.stderr)
+    tqdm.write(printable(sentence), file=sys.stderr)
 
 
 def log_to_stderr(asked: bool) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from stillome.cli.console import complain, heading
+from stillome.cli.console import complain, heading, printable
 from stillome.cli.file_options import ids_of
 from stillome.cli.option_words import in_options
 from stillome.cli.options import Atlas, Labels, Measure, Session, Subjects, Symmetrize
@@ -51,11 +51,11 @@ def inspect(
                 complain(in_options(str(refused)))
             refused = error
             continue
-        print(heading(found.path))
+        print(heading(printable(found.path)))
         width = max(len(name) for name in ("producer", *found.facts))
         for name, fact in {"producer": found.producer, **found.facts}.items():
-            print(f"  {name.ljust(width)}  {fact}")
+            print(printable(f"  {name.ljust(width)}  {fact}"))
         for warning in found.warnings:
-            print(f"  note: {in_options(warning)}")
+            print(printable(f"  note: {in_options(warning)}"))
     if refused is not None:
         raise refused

@@ -43,6 +43,7 @@ _SETTINGS: Any = {
     "legend.fontsize": 8,
     "pdf.fonttype": 42,
     "svg.hashsalt": "stillome",
+    "text.parse_math": False,  # names of regions and traits may hold dollars
     "xtick.color": INK,
     "xtick.labelsize": 8,
     "ytick.color": INK,

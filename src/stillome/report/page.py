@@ -1,5 +1,7 @@
 """The page: every section's words and numbers put into the templates."""
 
+import base64
+import hashlib
 from functools import partial
 from importlib import resources
 from itertools import pairwise
@@ -76,6 +78,7 @@ def render(
         # Every text that comes from elsewhere (notes, reasons, remarks) passes here.
         finalize=None if with_subjects else partial(_hidden, hider_of(folder)),
     )
+    environment.filters["csp_hash"] = csp_hash
     page = environment.get_template("report.html").render(
         **_content(folder, with_subjects),
         sections=shown,
@@ -91,6 +94,18 @@ def render(
         js=_joined("js"),
     )
     return page + "\n"
+
+
+def csp_hash(script: str) -> Markup:
+    """Return the hash by which a content security policy allows one script, and no other.
+
+    Examples
+    --------
+    >>> csp_hash("")
+    Markup('sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
+    """
+    digest = hashlib.sha256(str(script).encode("utf-8")).digest()
+    return Markup(f"sha256-{base64.b64encode(digest).decode('ascii')}")
 
 
 def _hidden(hide: Hide, value: Any) -> Any:

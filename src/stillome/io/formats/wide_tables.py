@@ -1,12 +1,13 @@
 """Wide tables: one row per subject, one column per edge (``A__B`` or ``edge_0`` …)."""
 
+import csv
 import io
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from stillome.arrays import Floats
 from stillome.exceptions import FileError
@@ -36,22 +37,19 @@ def read(item: Item) -> Contents:
     """
     data = item.data()
     text = decoded(data, item.label)
-    mark = delimiter_of(text.split("\n", maxsplit=1)[0]) or r"\s+"
+    names, rows = _cells(text, item.label)
+    places = [i for i, name in enumerate(names) if _is_edge(name)]
+    edges = [names[i] for i in places]
+    ids = _ids(names, rows, item.label)
     try:
-        table = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False)
-    except (ValueError, OverflowError) as error:
-        raise FileError(f"{item.label}: not a table ({error}). Correct it.") from error
-    edges = [name for name in table.columns if _is_edge(name)]
-    ids = _ids(table, edges, item.label)
-    try:
-        values = table[edges].replace({"n/a": "nan", "NA": "nan", "": "nan"}).astype(np.float64)
+        values = np.array([[_number(row[i]) for i in places] for row in rows], dtype=np.float64)
     except ValueError as error:
         raise FileError(f"{item.label}: a cell is not a number ({error}). Correct it.") from error
     if all(_NUMBERED.match(name) for name in edges):
         numbers = [int(re.sub(r"\D", "", name)) for name in edges]
-        vectors = values.to_numpy()[:, np.argsort(numbers, kind="stable")]
+        vectors = values[:, np.argsort(numbers, kind="stable")]
         return Contents(PRODUCER, (Holding(vectors, subject_ids=ids, edges=True),))
-    matrices, regions = _matrices(values.to_numpy(), edges, item.label)
+    matrices, regions = _matrices(values, edges, item.label)
     return Contents(PRODUCER, (Holding(matrices, regions=regions, subject_ids=ids),))
 
 
@@ -63,11 +61,12 @@ def write(path: Path, holding: Holding) -> None:
     mark = "," if path.name.lower().endswith(".csv") else "\t"
     rows, columns = np.triu_indices(values.shape[1], k=1)
     header = [f"{names[i]}__{names[j]}" for i, j in zip(rows, columns, strict=True)]
-    lines = [mark.join(["participant_id", *header])]
-    for subject, matrix in zip(ids, values, strict=True):
-        cells = [format_number(value) for value in matrix[rows, columns].tolist()]
-        lines.append(mark.join([subject, *cells]))
-    path.write_text("\n".join(lines) + "\n", "utf-8")
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, delimiter=mark, lineterminator="\n")
+        table.writerow(["participant_id", *header])
+        for subject, matrix in zip(ids, values, strict=True):
+            cells = [format_number(value) for value in matrix[rows, columns].tolist()]
+            table.writerow([subject, *cells])
 
 
 def _is_edge(name: str) -> bool:
@@ -75,15 +74,42 @@ def _is_edge(name: str) -> bool:
     return bool(_NUMBERED.match(name)) or bool(mark and left and right)
 
 
-def _ids(table: pd.DataFrame, edges: Sequence[str], label: str) -> tuple[str, ...]:
-    others = [name for name in table.columns if name not in set(edges)]
-    lower = {name.lower(): name for name in others}
+def _cells(text: str, label: str) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns, and the cells of every row.
+
+    A table of 400 regions has 80,000 columns; pandas would take minutes.
+    """
+    first = text.split("\n", maxsplit=1)[0]
+    mark = delimiter_of(first)
+    try:
+        if mark is None:
+            rows = [line.split() for line in text.splitlines()]
+        else:
+            rows = list(csv.reader(io.StringIO(text), delimiter=mark, strict=True))
+    except csv.Error as error:
+        raise FileError(f"{label}: not a table ({error}). Correct it.") from error
+    names, *rest = [row for row in rows if row]
+    wrong = next((i for i, row in enumerate(rest) if len(row) != len(names)), None)
+    if wrong is not None:
+        raise FileError(
+            f"{label}: {len(rest[wrong])} cells in row {wrong + 2}, expected {len(names)}. "
+            "Correct it."
+        )
+    return names, rest
+
+
+def _number(cell: str) -> float:
+    return math.nan if cell in ("n/a", "NA", "") else float(cell)
+
+
+def _ids(names: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> tuple[str, ...]:
+    lower = {name.lower(): i for i, name in enumerate(names) if not _is_edge(name)}
     column = next((lower[name] for name in ID_COLUMNS if name in lower), None)
     if column is None:
         raise FileError(f"{label}: no column of subject ids. Call it participant_id.")
-    if len(table) == 0:
+    if not rows:
         raise FileError(f"{label}: no subjects in it. Add a row for each.")
-    return tuple(str(name) for name in table[column])
+    return tuple(row[column] for row in rows)
 
 
 def _matrices(values: Floats, edges: Sequence[str], label: str) -> tuple[Floats, tuple[str, ...]]:
