@@ -26,7 +26,7 @@ def test_every_trainable_tensor_receives_a_gradient(layers: int, c: int) -> None
 
 def test_baseline_and_dimension_weights_are_trained_and_saved() -> None:
     module = make_module()
-    names = {"decoder.baseline", "decoder.log_dimension_weights", "log_sigma"}
+    names = {"decoder.baseline", "decoder.free_weights", "log_sigma"}
     assert names <= set(dict(module.named_parameters()))
     assert names <= set(module.state_dict())
     assert (module.decoder.dimension_weights > 0).all()

@@ -99,16 +99,8 @@ class GraphConvolution(nn.Module):
         return self.log_weight.exp() * self.mask
 
     def forward(self, positions: Tensor) -> Tensor:
-        """Map (R, B, V) to (R, B, V)."""
-        return torch.baddbmm(self.bias, positions, self.weight.mT).sigmoid()
-
-
-class SignedConvolution(GraphConvolution):
-    """The same with tanh, so that positions have both signs."""
-
-    def forward(self, positions: Tensor) -> Tensor:
-        """Map (R, B, V) to (R, B, V)."""
-        return torch.baddbmm(self.bias, positions, self.weight.mT).tanh()
+        """Map (R, B, V) to (R, B, V), before h."""
+        return torch.baddbmm(self.bias, positions, self.weight.mT)
 
 
 class LatentSpaceDecoder(nn.Module):
@@ -135,20 +127,25 @@ class LatentSpaceDecoder(nn.Module):
         self.convolutions = nn.ModuleList(
             GraphConvolution(mask, generator) for _ in range(n_layers - 1)
         )
-        self.log_dimension_weights = nn.Parameter(torch.zeros(n_dimensions))
+        self.free_weights = nn.Parameter(torch.zeros(n_dimensions))
         self.baseline = nn.Parameter(torch.zeros(n_regions * (n_regions - 1) // 2))
         self._layout = EdgeLayout(n_regions)
 
     @property
     def dimension_weights(self) -> Tensor:
         """α, shape (R,), positive."""
-        return self.log_dimension_weights.exp()
+        return self.free_weights.exp()
+
+    def activation(self, positions: Tensor) -> Tensor:
+        """H of all layers, between 0 and 1."""
+        return positions.sigmoid()
 
     def latent_positions(self, features: Tensor) -> Tensor:
-        """Map z̃ (B, K+C) to X (R, B, V), each coordinate between 0 and 1."""
-        positions = self.first(features).sigmoid().view(-1, *self._shape).transpose(0, 1)
+        """Map z̃ (B, K+C) to X (R, B, V)."""
+        first = self.activation(self.first(features))
+        positions = first.view(-1, *self._shape).transpose(0, 1)
         for convolution in self.convolutions:
-            positions = convolution(positions)
+            positions = self.activation(convolution(positions))
         return positions
 
     def forward(self, features: Tensor) -> Tensor:
@@ -162,45 +159,21 @@ class LatentSpaceDecoder(nn.Module):
         return answer
 
 
-class SignedGraphDecoder(nn.Module):
+class SignedGraphDecoder(LatentSpaceDecoder):
     """z̃ → a deviation of the log rate of every edge: signed positions, signed α, from 0.
 
     The graph convolution and ψ_uv = Σ_r α_r X_ur X_vr are the paper's; tanh in place of sigmoid
-    and α of any sign let ψ raise one edge and lower another. α and the shift start at 0: so does ψ.
-
-    Parameters
-    ----------
-    n_inputs : int
-        K.
-    mask : tensor of shape (R, V, V), boolean
-    n_layers : int
-        M, as in `LatentSpaceDecoder`.
-    generator : torch.Generator
+    and α of any sign let ψ raise one edge and lower another. α and ξ start at 0: so does ψ.
     """
 
-    def __init__(
-        self, n_inputs: int, mask: Tensor, n_layers: int, generator: torch.Generator
-    ) -> None:
-        super().__init__()
-        n_dimensions, n_regions = mask.shape[:2]
-        self.first = linear(n_inputs, n_dimensions * n_regions, generator)
-        self._shape = (n_dimensions, n_regions)
-        self.convolutions = nn.ModuleList(
-            SignedConvolution(mask, generator) for _ in range(n_layers - 1)
-        )
-        self.dimension_weights = nn.Parameter(torch.zeros(n_dimensions))
-        self.shift = nn.Parameter(torch.zeros(n_regions * (n_regions - 1) // 2))
-        self._layout = EdgeLayout(n_regions)
+    @property
+    def dimension_weights(self) -> Tensor:
+        """α, shape (R,), of any sign."""
+        return self.free_weights
 
-    def forward(self, features: Tensor) -> Tensor:
-        """Map z̃ (B, K) to deviations (B, E)."""
-        positions = self.first(features).tanh().view(-1, *self._shape).transpose(0, 1)
-        for convolution in self.convolutions:
-            positions = convolution(positions)
-        answer: Tensor = EdgeLogRate.apply(
-            positions, self.dimension_weights, self.shift, self._layout.to(features.device)
-        )
-        return answer
+    def activation(self, positions: Tensor) -> Tensor:
+        """h, between -1 and 1."""
+        return positions.tanh()
 
 
 class Encoder(nn.Module):

@@ -66,6 +66,17 @@ class Loss(NamedTuple):
     trait_nll: Tensor
     posterior: Posterior
 
+    @classmethod
+    def of(
+        cls, posterior: Posterior, nll: Tensor, trait_nll: Tensor, invariance_weight: float
+    ) -> "Loss":
+        """Add both divergences, with λ, to the costs of counts and traits."""
+        kl: Tensor
+        marginal_kl: Tensor
+        kl, marginal_kl = LatentCost.apply(*posterior)
+        objective = invariant_objective(-nll - trait_nll, kl, marginal_kl, invariance_weight)
+        return cls(-objective, nll, kl, marginal_kl, trait_nll, posterior)
+
 
 class GraphVAEModule(nn.Module):
     """The network of Section 3: encoder, graph decoder with ξ and α, linear regression on z.
@@ -133,13 +144,8 @@ class GraphVAEModule(nn.Module):
         """
         posterior = self.inference(subjects.inputs)
         latent = reparameterise(*posterior, noise)
-        nll = self._nll(subjects, latent)
         trait_nll = self._trait_nll(subjects, latent)
-        kl: Tensor
-        marginal_kl: Tensor
-        kl, marginal_kl = LatentCost.apply(*posterior)
-        objective = invariant_objective(-nll - trait_nll, kl, marginal_kl, invariance_weight)
-        return Loss(-objective, nll, kl, marginal_kl, trait_nll, posterior)
+        return Loss.of(posterior, self._nll(subjects, latent), trait_nll, invariance_weight)
 
     def _nll(self, subjects: Subjects, latent: Tensor) -> Tensor:
         n_samples = len(latent)

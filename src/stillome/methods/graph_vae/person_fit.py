@@ -15,7 +15,6 @@ from stillome.cohort.edges import edges_to_matrices
 from stillome.methods.graph_vae.equations import log_factorial, negative_binomial_constant
 from stillome.methods.graph_vae.graph_settings import GraphSettings
 from stillome.methods.graph_vae.layers import (
-    LatentSpaceDecoder,
     ScoreEncoder,
     closeness_of_regions,
     neighbor_mask,
@@ -194,7 +193,7 @@ class PersonFit:
                 network.encoder.log_variance.copy_(single(np.log(variance)))
                 network.encoder.used.copy_(single(model.encoder.posterior_sd < 1))
                 self._start_traits(network, subjects)
-            elif isinstance(network.decoder, LatentSpaceDecoder):
+            else:
                 nobody = torch.zeros(1, network.architecture.n_components)
                 nowhere = torch.zeros(1, network.architecture.n_confounds)
                 level = -network.deviation(nobody, nowhere)[0]

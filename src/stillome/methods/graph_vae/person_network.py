@@ -11,12 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from stillome.methods.graph_vae.equations import (
-    invariant_objective,
-    reparameterise,
-    trait_log_likelihood,
-)
-from stillome.methods.graph_vae.fused import LatentCost, NegativeBinomialCost, PoissonCost
+from stillome.methods.graph_vae.equations import reparameterise, trait_log_likelihood
+from stillome.methods.graph_vae.fused import NegativeBinomialCost, PoissonCost
 from stillome.methods.graph_vae.layers import (
     Encoder,
     LatentSpaceDecoder,
@@ -150,7 +146,7 @@ class PersonNetwork(nn.Module):
         n_units, n_regions = sizes.n_components, mask.shape[1]
         n_edges = n_regions * (n_regions - 1) // 2
         self.encoder: nn.Module
-        self.decoder: SignedGraphDecoder | LatentSpaceDecoder
+        self.decoder: LatentSpaceDecoder
         if sizes.linear:
             self.encoder = ScoreEncoder(sizes.hidden, n_units, generator)
             self.decoder = SignedGraphDecoder(n_units, mask, sizes.n_layers, generator)
@@ -185,17 +181,12 @@ class PersonNetwork(nn.Module):
         """
         posterior = self.posterior(subjects.inputs)
         latent = reparameterise(*posterior, noise)
-        nll = self._nll(subjects, latent)
         trait_nll = latent.new_zeros(latent.shape[1])
         if self.architecture.n_traits:
             predicted = self.regression(latent)
             density = trait_log_likelihood(subjects.traits, predicted, self.log_sigma)
             trait_nll = -density.mean(0)
-        kl: Tensor
-        marginal_kl: Tensor
-        kl, marginal_kl = LatentCost.apply(*posterior)
-        objective = invariant_objective(-nll - trait_nll, kl, marginal_kl, invariance_weight)
-        return Loss(-objective, nll, kl, marginal_kl, trait_nll, posterior)
+        return Loss.of(posterior, self._nll(subjects, latent), trait_nll, invariance_weight)
 
     def _nll(self, subjects: StagedSubjects, latent: Tensor) -> Tensor:
         assert self.stages is not None
