@@ -1,12 +1,11 @@
 """What surrounds the process: signals that end it, and an output that can no longer be written."""
 
 import io
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
 from stillome.cli.console import complain
 
@@ -44,13 +43,15 @@ class Output(io.TextIOBase):
         return self._stream is not None and self._stream.isatty()
 
     def fileno(self) -> int:
-        """Return the number of the file; that of the null device without an output."""
-        return os.open(os.devnull, os.O_WRONLY) if self._stream is None else self._stream.fileno()
+        """Return the number of the file, if there is one."""
+        if self._stream is None:
+            raise io.UnsupportedOperation("fileno")
+        return self._stream.fileno()
 
     @property
-    def encoding(self) -> Any:
+    def encoding(self) -> str:  # type: ignore[override]  # read-only, whatever typeshed says
         """The encoding of the output."""
-        return getattr(self._stream, "encoding", "utf-8")
+        return getattr(self._stream, "encoding", None) or "utf-8"
 
 
 @contextmanager
