@@ -171,8 +171,9 @@ WRITER = """
     import sys
     from pathlib import Path
     from stillome.persistence import written_aside
-    print("begun", flush=True)
     for number in range(10**9):
+        if number == 1:
+            print("begun", flush=True)
         with written_aside(sys.argv[1], overwrite=True, marker="head") as aside:
             aside.mkdir()
             for name in ("head", "body"):

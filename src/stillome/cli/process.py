@@ -48,7 +48,7 @@ class Output(io.TextIOBase):
         return os.open(os.devnull, os.O_WRONLY) if self._stream is None else self._stream.fileno()
 
     @property
-    def encoding(self) -> Any:
+    def encoding(self) -> Any:  # type: ignore[override]
         """The encoding of the output."""
         return getattr(self._stream, "encoding", "utf-8")
 
