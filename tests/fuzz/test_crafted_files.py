@@ -4,12 +4,15 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import zarr
 
 from stillome.exceptions import StillomeError
+from stillome.io.connectome_data import Holding
 from stillome.io.connectomes import read_connectomes
+from stillome.io.formats import wide_tables
 
 COUNTS = np.triu(np.random.default_rng(0).poisson(9, (3, 6, 6)), 1)
 COUNTS = COUNTS + COUNTS.transpose(0, 2, 1)
@@ -80,3 +83,26 @@ def test_numbers_that_no_tool_writes_are_refused(text, tmp_path):
     path.write_text(f"0 {text}\n{text} 0\n")
     with pytest.raises(StillomeError):
         read_connectomes(path)
+
+
+def test_a_file_may_not_claim_more_memory_than_is_free(tmp_path):
+    edges, lengths = tmp_path / "edges.h5", tmp_path / "lengths.h5"
+    with h5py.File(edges, "w") as file:
+        shape = (100, 30_000 * 29_999 // 2)
+        file.create_dataset("connectomes", shape=shape, dtype="f8", chunks=(1, 10_000))
+    with h5py.File(lengths, "w") as file:
+        file["connectomes"] = COUNTS
+        file["subject_ids"] = np.array([b"a", b"b", b"c"])
+        file.create_dataset("lengths", shape=(900_000, 900_000), dtype="f8", chunks=(100, 100))
+    with pytest.raises(StillomeError, match="of memory, more than is free"):
+        read_connectomes(edges)
+    assert read_connectomes(lengths).lengths is None
+
+
+def test_wide_tables_keep_names_with_commas_and_quotes(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = ("a, left", 'b "inner"', "c")
+    wide_tables.write(path, Holding(COUNTS[:2, :3, :3], regions=names, subject_ids=("a", "b")))
+    data = read_connectomes(path)
+    assert tuple(data.regions["name"]) == names
+    assert (np.asarray(data.connectomes) == COUNTS[:2, :3, :3]).all()

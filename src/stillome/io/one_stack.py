@@ -1,5 +1,6 @@
 """One file with all subjects: checked on a sample, then loaded or left in the file."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import check_name, check_values, choice_note
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
+from stillome.io.free_memory import check_fits
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
 from stillome.io.reading_options import ReadingOptions
@@ -132,6 +134,7 @@ def _lengths(
     if options.lazy and len(found.values.shape) == 3:
         return None, ("fibre lengths are in the file too; not read.",)
     try:
+        check_fits(3 * 8 * math.prod(found.values.shape), label)
         if len(found.values.shape) == 2:
             matrices = assemble([Reading(label, "all", found)], options.labels).matrices
         else:
@@ -178,6 +181,7 @@ def _regions(
 
 def _matrices(vectors: Any, label: str, options: ReadingOptions) -> NDArray[Any]:
     """Build matrices from edge vectors (n, E), in the order that the user gives."""
+    check_fits(3 * 8 * math.prod(vectors.shape), label)
     array = as_numbers(vectors[...], label)
     n_edges = array.shape[1]
     root = int((8 * n_edges + 1) ** 0.5)

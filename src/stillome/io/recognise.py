@@ -135,7 +135,12 @@ def read_contents(item: Item) -> Contents:
             f"{item.label}: not recognised as a connectome of any known tool. "
             "Save it as a matrix of numbers (.csv) or a stack (.npy, .h5)."
         )
-    return form.read(item)
+    try:
+        return form.read(item)
+    except MemoryError as error:
+        raise FileError(
+            f"{item.label}: does not fit into the memory of this machine ({error})."
+        ) from error
 
 
 def _is_pickle(item: Item, head: bytes) -> bool:

@@ -23,6 +23,7 @@ from stillome.io.formats.text_layout import layout_of
 from stillome.io.formats.text_matrix import write_text_matrix
 from stillome.io.guarded_files import existing_path
 from stillome.io.recognise import WRITERS
+from stillome.io.subject_ids import normalise_id
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
 
 DESCRIPTION = "dataset_description.json"
@@ -81,6 +82,8 @@ def write_connectomes(
     writer = WRITERS.get(data.source.producer)
     if form == "same" and writer is None:
         raise FileError(f"{data.source.producer}: cannot be written; choose the form 'relmat'.")
+    for subject in data.subject_ids:
+        normalise_id(subject)  # refuses ids that would lead to another folder
     matrices = _matrices(data, connectomes)
     told = provenance(inputs=data.source.files, random_state=random_state)
     with written_aside(folder, overwrite=overwrite, marker=DESCRIPTION) as aside:

@@ -38,10 +38,6 @@ def check_subject_ids(subject_ids: Sequence[str]) -> tuple[str, ...]:
             raise InputError(f"subject_ids: {subject!r}; expected text that is not empty.")
         if not subject.isprintable():
             raise InputError(f"subject_ids: {subject!r} holds a tab, line break or other mark.")
-        if leads_elsewhere(subject):
-            raise InputError(
-                f"subject_ids: {subject!r} would lead to another folder. Rename the subject."
-            )
     seen: set[str] = set()
     for subject in ids:
         if subject in seen:
