@@ -210,8 +210,8 @@ class ScoreEncoder(nn.Module):
 
     Every unit has a gain and a variance of its own. Units that the factors leave empty (`used` is
     0) stay empty: traces of noise in them would be taken for features. The correction comes from
-    the paper's hidden layers and starts at 0. They read the scores and not the edges: 2,278 × 256
-    weights learn the noise of some hundred subjects by heart.
+    the paper's hidden layers and starts at 0. They read the scores and not the edges, which takes
+    far fewer weights; the two have not been compared.
 
     Parameters
     ----------
