@@ -65,7 +65,16 @@ def test_combat_is_combatlearn_s():
 def test_covbat_is_combatlearn_s(share):
     model = fitted(CovBat(n_batches=4, variance_share=share))
     expected = DATA.harmonised_by("chen", covbat_cov_thresh=share)
+    # combatlearn leaves aligned components with a variance of 1; here they keep their own.
+    axes, center = model.aligned_components_, model.aligned_mean_
+    scores = (expected - center) @ axes.T
+    expected = expected + (scores * (model.score_sd_ - 1)) @ axes
     assert_allclose(harmonised(model), expected, atol=1e-8)
+    left = (
+        ComBat._harmonised(model, DATA.table.to_numpy(), DATA.motion[:, None]) - center
+    ) @ axes.T
+    ratio = (harmonised(model)[:N_TRAIN] - center) @ axes.T
+    assert_allclose(ratio.std(axis=0), left[:N_TRAIN].std(axis=0), rtol=0.25)
     assert len(model.aligned_components_) == len(model.score_maps_.offsets[0]) > 1
 
 

@@ -36,6 +36,8 @@ class CovBat(ComBat):
         The principal components whose scores are aligned.
     score_maps_ : BatchMaps
         Of their scores.
+    score_sd_ : array of shape (P,)
+        Standard deviation of each aligned component within batches.
     pca_ : sklearn.decomposition.PCA
 
     References
@@ -78,7 +80,14 @@ class CovBat(ComBat):
         self.aligned_mean_ = pca.mean_
         self.aligned_components_ = np.ascontiguousarray(pca.components_[:n_aligned])
         covbat = FittedComBat(left, batches, method="chen", covbat_cov_thresh=n_aligned)
-        self.score_maps_ = self._probed(covbat)
+        probed = self._probed(covbat)
+        # combatlearn gives every aligned component a variance of 1, which makes all directions
+        # equally important; here each keeps the variance that it has within batches.
+        shares = np.unique(batches, return_counts=True)[1] / len(batches)
+        self.score_sd_ = np.sqrt(shares @ probed.slopes**-2.0)
+        self.score_maps_ = BatchMaps(
+            probed.levels, probed.offsets * self.score_sd_, probed.slopes * self.score_sd_
+        )
 
     def _probed(self, covbat: FittedComBat) -> BatchMaps:
         """Read off what CovBat does to the scores of each batch, with scores of 0 and of 1."""
@@ -108,6 +117,7 @@ class CovBat(ComBat):
 
     def _map_arrays(self) -> Arrays:
         aligned = {"mean": self.aligned_mean_, "components": self.aligned_components_}
+        aligned["sd"] = self.score_sd_
         arrays = super()._map_arrays() | prefixed("aligned.", aligned)
         return arrays | prefixed("score_maps.", vars(self.score_maps_))
 
@@ -115,4 +125,5 @@ class CovBat(ComBat):
         super()._set_map(arrays)
         aligned = under("aligned.", arrays)
         self.aligned_mean_, self.aligned_components_ = aligned["mean"], aligned["components"]
+        self.score_sd_ = aligned["sd"]
         self.score_maps_ = BatchMaps(**under("score_maps.", arrays))
