@@ -47,8 +47,8 @@ def test_tables_are_aligned():
 
 
 def test_inspect_prints_no_escape_codes_of_files(tmp_path, capsys):
-    path = tmp_path / "matrix.csv"
-    path.write_text("a\x1b[31m,b\x1b]0;title\x07,c\n0,1,2\n1,0,3\n2,3,0\n")
+    path = tmp_path / "participants.tsv"
+    path.write_text("participant_id\tage\x1b[31m\x1b]0;title\x07\n01\t3\n02\t4\n")
     main(["inspect", str(path)])
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err and "\x07" not in said.out + said.err
