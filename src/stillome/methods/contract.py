@@ -20,11 +20,11 @@ from stillome.cohort.validation import (
     check_count,
     check_random_state,
     check_traits,
-    in_wide_dtype,
     n_regions_of,
 )
 from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
+from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.cautions import (
     refuse_negative,

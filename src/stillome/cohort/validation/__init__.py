@@ -11,7 +11,6 @@ from stillome.cohort.validation.number_checks import (
     check_count,
     check_random_state,
     check_share,
-    in_wide_dtype,
 )
 from stillome.cohort.validation.subject_checks import (
     aligned_table,
@@ -42,7 +41,6 @@ __all__ = [
     "check_subject_ids",
     "check_table",
     "check_traits",
-    "in_wide_dtype",
     "n_regions_of",
     "subject_positions",
 ]

@@ -7,7 +7,7 @@ from stillome.exceptions import ConfoundsError, ConfoundValueError
 
 # With fewer, effects of noise add up to adjusted totals that are several times too large or small
 # for unseen subjects (`benchmarks/robustness.py`).
-_SUBJECTS_PER_MEASURE, _SUBJECTS_PER_DUMMY = 10, 2
+_SUBJECTS_PER_MEASURE, _SUBJECTS_PER_DUMMY = 12, 2
 _TAIL = 0.05  # share of subjects on either side that does not decide how far values may lie
 _FAR = 50.0  # ranges of the other subjects; a lognormal measure of motion stays below 10
 _ALONE = 10.0  # times as far as the next; counts of outlier slices have long tails
@@ -29,7 +29,7 @@ def check_trainable(confounds: Floats) -> None:
     Traceback (most recent call last):
     ...
     stillome.exceptions.ConfoundsError: confounds: 20 subjects are too few to learn the effects of
-    4 confounds; 40 would do. Leave out confounds, such as further measures of the same motion.
+    4 confounds; 48 would do. Leave out confounds, such as further measures of the same motion.
     """
     known = confounds[~np.isnan(confounds).any(axis=1)]
     _check_enough(known)

@@ -44,24 +44,6 @@ def as_numbers(values: ArrayLike, name: str = "values") -> NDArray[Any]:
     return array
 
 
-def in_wide_dtype(array: NDArray[Any]) -> NDArray[Any]:
-    """Give numbers back in a dtype that results of computing with them fit in.
-
-    NumPy takes the logarithm of 8-bit integers in 16-bit floats, and answers in the byte order it
-    was given. Integers of 32 and 64 bits stay; shorter ones become 32 bits, floats 64 bits.
-
-    Examples
-    --------
-    >>> in_wide_dtype(np.array([3], np.uint8)).dtype, in_wide_dtype(np.array([3], ">f4")).dtype
-    (dtype('int32'), dtype('float64'))
-    """
-    if array.dtype.kind == "f":
-        return array.astype(np.float64, copy=False)
-    if array.dtype.itemsize < 4:
-        return array.astype(np.int32)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
 def check_count(value: int, name: str, *, minimum: int = 0) -> int:
     """Judge a whole number that may not be below `minimum`.
 

@@ -56,6 +56,8 @@ class Adjusting:
         Without missing values.
     level : array of shape (C,)
     seed : int
+    dtype : numpy.dtype
+        Of the answer, where it can hold it.
     """
 
     model: InvariantModel
@@ -64,6 +66,7 @@ class Adjusting:
     motion: Floats
     level: Floats
     seed: int
+    dtype: np.dtype[Any]
 
     def estimate(self) -> NDArray[Any]:
         """Return edges (n, E) at the estimated effects, each count at its own quantile."""
@@ -196,7 +199,7 @@ class Adjusting:
     def _in_users_unit(self, values: Floats) -> NDArray[Any]:
         """Return values in the unit, and where it can hold them in the dtype, of the input."""
         answer = values / float(self.model.unit)
-        dtype = self.edges.dtype
+        dtype = self.dtype
         if dtype.kind == "f":
             fits = answer.max(initial=0) <= np.finfo(dtype).max
             return answer.astype(dtype if fits else np.float64)
@@ -209,7 +212,7 @@ class Adjusting:
     def _unless_there(self, moved: NDArray[Any]) -> NDArray[Any]:
         """Return a subject that is at the level already as it is."""
         there_already = (self.motion == self.level).all(axis=1)
-        return np.where(there_already[:, None], self.edges, moved)
+        return np.where(there_already[:, None], self.edges.astype(moved.dtype), moved)
 
     def _normal(self, seed: list[int], n_numbers: int) -> Floats:
         """Return standard normal numbers (n, n_numbers), the same for a subject in any company."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices, shaped_like
 from stillome.cohort.validation import check_count, check_lengths, check_random_state
+from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
@@ -270,7 +271,7 @@ class InvFA(Storable):
             there = np.broadcast_to(level, motion.shape)
             return shaped_like(self.model_.expected(latent, there), connectomes)
         seed = check_seed(self.random_state if random_state is None else random_state)
-        task = Adjusting(self.model_, edges, latent, motion, level, seed)
+        task = Adjusting(self.model_, edges, latent, motion, level, seed, answer_dtype(X))
         if n_draws is None:
             answer = shaped_like(task.estimate(), connectomes)
         else:

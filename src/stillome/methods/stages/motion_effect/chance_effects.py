@@ -76,7 +76,7 @@ class EdgeScores(NamedTuple):
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[ChanceVariances] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
-            permuted = self.functions[rng.permutation(n)]
+            permuted = _permuted(self.functions, rng)
             # As in the fit itself, factors do not see what goes with the functions.
             individual = self._factors(apart_from(permuted, apart), 2, tuning)
             individual = self.per_log_rate(individual)
@@ -97,3 +97,11 @@ def apart_from(functions: AnyFloats, values: AnyFloats) -> AnyFloats:
     """Return values (n, E) without what goes with functions of motion (n, P)."""
     directions = np.linalg.qr(functions)[0]
     return np.asarray(values - directions @ (directions.T @ values))
+
+
+def _permuted(functions: AnyFloats, rng: np.random.Generator) -> AnyFloats:
+    """Permute subjects; whom they are exchanged with depends on the order of their motion."""
+    order = np.lexsort(functions.T)
+    permuted = np.empty_like(functions)
+    permuted[order] = functions[order][rng.permutation(len(functions))]
+    return permuted
