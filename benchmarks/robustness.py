@@ -1,6 +1,6 @@
 """What was tried to make stillome wrong in silence or fail, how often, and how often it did.
 
-    python benchmarks/robustness.py            # about 15 minutes on one core
+    python benchmarks/robustness.py            # the long form; its time was not measured
     python benchmarks/robustness.py --quick    # about a minute
 
 Every seed is fixed. Cohorts are simulated with seeds from 1000 on, which were not seen in
