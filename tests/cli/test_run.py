@@ -95,6 +95,8 @@ def test_other_signals_end_the_workers_too_and_say_how_to_continue(name, tmp_pat
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whoever runs these tests may ignore signals, and children inherit that.
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not (out / "adjusted").exists() and time.monotonic() < deadline:

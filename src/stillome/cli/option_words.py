@@ -79,6 +79,7 @@ def in_options(message: str) -> str:
     Examples
     --------
     >>> _ = _spoken.set({"measure": Option("--measure"), "symmetrize": Option("--symmetrize")})
+    >>> speak_of_set([])
     >>> in_options("Pass measure=... to override.")
     'Pass --measure to override.'
     >>> in_options("Use symmetrize='max', 'mean' or 'upper'.")

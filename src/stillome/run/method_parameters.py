@@ -81,7 +81,7 @@ def new_method(
     known = make_method(name).get_params()
     for one in sorted(parameters.keys() & known.keys() & _NOT_VALUES.keys()):
         raise InputError(f"The parameter {one!r} cannot be set by a value. {_NOT_VALUES[one]}")
-    for one in sorted(parameters.keys() - known.keys()):
+    for one in sorted(parameters.keys() - known.keys() - {"preset"}):
         names = ", ".join(settable(make_method(name)))
         raise InputError(f"The method {name!r} has no parameter {one!r}; it has {names}.")
     method = make_method(name, **parameters)

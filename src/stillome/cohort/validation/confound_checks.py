@@ -6,8 +6,9 @@ from stillome.arrays import Floats
 from stillome.exceptions import ConfoundsError, ConfoundValueError
 
 # With fewer, effects of noise add up to adjusted totals that are several times too large or small
-# for unseen subjects (`benchmarks/robustness.py`).
-_SUBJECTS_PER_MEASURE, _SUBJECTS_PER_DUMMY = 12, 2
+# for unseen subjects (`benchmarks/robustness.py`). Several measures of motion are correlated, and
+# the more there are, the larger their effects become: 40 subjects are too few for four.
+_SUBJECTS_PER_MEASURE, _SUBJECTS_PER_PAIR, _SUBJECTS_PER_DUMMY = 10, 3, 2
 _TAIL = 0.05  # share of subjects on either side that does not decide how far values may lie
 _FAR = 50.0  # ranges of the other subjects; a lognormal measure of motion stays below 10
 _ALONE = 10.0  # times as far as the next; counts of outlier slices have long tails
@@ -40,7 +41,9 @@ def check_trainable(confounds: Floats) -> None:
 def _check_enough(known: Floats) -> None:
     n_confounds = known.shape[1]
     n_dummies = sum(len(np.unique(column)) <= 2 for column in known.T)
-    needed = _SUBJECTS_PER_MEASURE * (n_confounds - n_dummies) + _SUBJECTS_PER_DUMMY * n_dummies
+    n_measures = n_confounds - n_dummies
+    needed = max(_SUBJECTS_PER_MEASURE * n_measures, _SUBJECTS_PER_PAIR * n_measures**2)
+    needed += _SUBJECTS_PER_DUMMY * n_dummies
     if n_confounds > 1 and len(known) < needed:
         raise ConfoundsError(
             f"confounds: {len(known)} subjects are too few to learn the effects of {n_confounds} "

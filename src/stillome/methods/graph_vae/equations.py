@@ -92,7 +92,7 @@ def kl_to_marginal(mean: Tensor, log_variance: Tensor) -> Tensor:
     """Return KL[q(z | A_i) ‖ q(z)] by pairwise Gaussian KL over the batch, App. D 3).
 
     For subject i this is the mean of KL(q_i ‖ q_j) over the other subjects j, the correct Gaussian
-    KL (the appendix swaps Σ0 and Σ1 in two of its terms). Leaving out j = i, where the
+    KL (the appendix swaps Σ0 and Σ1 in one of its terms). Leaving out j = i, where the
     divergence is 0, makes the expectation the same for every batch size.
 
     Every term is linear in what j contributes, so the sum over j is taken before i is looked at:

@@ -275,9 +275,8 @@ class InvFA(Storable):
         if n_draws is None:
             answer = shaped_like(task.estimate(), connectomes)
         else:
-            n_draws = check_count(n_draws, "n_draws", minimum=1)
-            draws = [shaped_like(task.draw(i, coupling), connectomes) for i in range(n_draws)]
-            answer = np.stack(draws)
+            n = check_count(n_draws, "n_draws", minimum=1)
+            answer = np.stack([shaped_like(task.draw(i, coupling), connectomes) for i in range(n)])
         if interval is None:
             return answer
         bounds = (shaped_like(bound, connectomes) for bound in task.bounds(interval, coupling))
