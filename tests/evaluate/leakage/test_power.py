@@ -80,3 +80,14 @@ def test_the_same_seed_gives_the_same_power_and_features_on_any_scale(found):
         for scale in (1, 1000)
     )
     assert one == large
+
+
+def test_empty_units_of_z_change_nothing():
+    rng = np.random.default_rng(0)
+    motion, Z = rng.gamma(2.0, 0.2, 200), rng.standard_normal((200, 6))
+    # Rounding errors in units that hold nothing, as after a regression of zeros.
+    empty = 1e-17 * rng.standard_normal((200, 5))
+    power = smallest_detected_in_latents([Z], motion, level=0.01)
+    with_empty = smallest_detected_in_latents([np.hstack([Z, empty])], motion, level=0.01)
+    assert with_empty.share == pytest.approx(power.share, abs=0.03)
+    assert with_empty.r2 < 0.2

@@ -19,6 +19,7 @@ POWER = 0.8  # the probability with which leakage of the size that is told is de
 _STEPS = 6  # bisections: the share is found to 1/64
 _MOST_OF_Z = 0.98  # of the variance of motion; all of it would be an infinite effect
 _SURER = float(norm.isf(1 - POWER))
+_EMPTY = 1e-6  # spread of a unit of z without information, relative to that of all
 
 
 class Power(NamedTuple):
@@ -233,10 +234,13 @@ def _in_one_direction(
     for part in np.unique(labels):
         members = labels == part
         block = latents[members] - latents[members].mean(axis=0)
-        _, sizes, axes = np.linalg.svd(block, full_matrices=False)
+        # Units without information are 0: a rounding error in them would be motion alone.
+        used = block.std(axis=0) > _EMPTY * block.std()
+        _, sizes, axes = np.linalg.svd(block[:, used], full_matrices=False)
         # Spreads of the last of many components are estimated badly, and too small.
-        n_axes = max(1, min(len(axes), len(block) // 3))
+        rank = int((sizes > _EMPTY * sizes.max(initial=0)).sum())
+        n_axes = max(1, min(rank, len(block) // 3))
         weights = rng.standard_normal(n_axes)
         weights *= sizes[:n_axes] / np.sqrt(len(block)) / np.linalg.norm(weights)
-        leak[members] = np.outer(motion[members], weights @ axes[:n_axes])
+        leak[np.ix_(members, used)] = np.outer(motion[members], weights @ axes[:n_axes])
     return leak
