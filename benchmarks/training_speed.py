@@ -1,13 +1,14 @@
-"""How fast the paper's model trains, beside its floor and a dense comparator, in one run.
+"""How fast the networks train, beside their floors, a dense comparator and inv-FA, in one run.
 
 Run ``python benchmarks/training_speed.py`` (some minutes on two idle cores), with ``--quick`` for
-fewer repetitions. Times are the best of interleaved rounds; the comparator, which is far slower,
-is timed over a few steps and scaled to an epoch. On a machine shared with others use ``--cpu``:
-processor seconds of one thread, because threads that wait for each other on busy cores slow
-small steps far more than large ones.
+fewer repetitions. ``--fits`` measures whole fits of `InvFA()` and `InvVAE()` instead. Times are the
+best of interleaved rounds; the comparator, which is far slower, is timed over a few steps and
+scaled to an epoch. On a machine shared with others use ``--cpu``: processor seconds of one thread,
+because threads that wait for each other on busy cores slow small steps far more than large ones.
 
 - ours: `run_epoch` of `stillome.methods.graph_vae.train`, Table 1 sizes, λ = 1, one confound, Adam.
 - floor: the matrix products of one step alone, forward and backward, and the same optimizer step.
+- inv-vae, its floor: the same two for the network that `InvVAE()` trains on the stages of inv-FA.
 - dense: encoder V²→1024→2×68, five decoder branches, a V²→V² linear layer and exp, Adam.
 """
 
@@ -26,13 +27,21 @@ from stillome.cohort.edges import edges_to_matrices
 from stillome.methods.graph_vae.inv_vae import InvVAE
 from stillome.methods.graph_vae.layers import neighbor_mask
 from stillome.methods.graph_vae.network import Architecture, GraphVAEModule, Subjects
+from stillome.methods.graph_vae.person_network import (
+    FrozenStages,
+    PersonNetwork,
+    PersonSizes,
+    StagedSubjects,
+)
 from stillome.methods.graph_vae.preparation import NetworkData, Preparation
 from stillome.methods.graph_vae.train import TrainingPlan, make_optimizer, run_epoch
-from stillome.simulate import simulate_communities
+from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.simulate import simulate_cohort, simulate_communities
 
 Clock = Callable[[], float]
 
 K, R, HIDDEN = 68, 5, 256
+P = 3  # functions of motion
 # At V = 148 the comparator has 480 M parameters with gradients and two moments: it is left out.
 DENSE_LIMIT_BYTES = 4 * 2**30
 
@@ -57,6 +66,31 @@ class Floor:
         regions = (latent @ third).view(len(latent), R, -1).transpose(0, 1)
         positions = torch.bmm(regions, fourth).permute(1, 2, 0).contiguous()
         torch.bmm(positions, positions.mT).backward(self.gradient)
+        self.optimizer.step()
+
+
+class StagedFloor:
+    """One training step of `InvVAE()` reduced to its matrix products and the optimizer step."""
+
+    def __init__(self, n_regions: int, batch_size: int) -> None:
+        n_edges = n_regions * (n_regions - 1) // 2
+        shapes = [(K, HIDDEN), (HIDDEN, 2 * K), (K, R * n_regions), (R, n_regions, n_regions)]
+        self.weights = [nn.Parameter(0.01 * torch.randn(shape)) for shape in shapes]
+        self.optimizer = torch.optim.Adam(self.weights, lr=1e-5, fused=True)
+        self.loadings = torch.randn(K, n_edges)
+        self.inputs = torch.randn(batch_size, K)
+        self.gradients = [torch.randn(batch_size, n_regions, n_regions)]
+        self.gradients.append(torch.randn(batch_size, n_edges))
+
+    def step(self) -> None:
+        """Multiply forward and backward, and update the weights."""
+        first, second, third, fourth = self.weights
+        self.optimizer.zero_grad()
+        latent = (self.inputs @ first @ second)[:, :K]
+        regions = (latent @ third).view(len(latent), R, -1).transpose(0, 1)
+        positions = torch.bmm(regions, fourth).permute(1, 2, 0).contiguous()
+        products = [torch.bmm(positions, positions.mT), latent @ self.loadings]
+        torch.autograd.backward(products, self.gradients)
         self.optimizer.step()
 
 
@@ -130,6 +164,48 @@ def our_epoch(
     return epoch
 
 
+def staged_epoch(
+    n_regions: int, subjects: Subjects, mean_counts: np.ndarray, batch_size: int
+) -> Callable[[], None]:
+    """One epoch of the network of `InvVAE()`; what the stages found is drawn, not fitted."""
+    generator = torch.Generator().manual_seed(0)
+    n_subjects, n_edges = subjects.counts.shape
+
+    def drawn(*shape: int) -> Tensor:
+        return 0.1 * torch.randn(*shape, generator=generator)
+
+    mask = torch.from_numpy(neighbor_mask(edges_to_matrices(mean_counts), 32, R))
+    sizes = PersonSizes(K, (HIDDEN,), 2, 0, 0, linear=True, poisson=False)
+    stages = FrozenStages(
+        baseline=torch.from_numpy(mean_counts).clamp_min(1e-3).log(),
+        slopes=drawn(P, n_edges),
+        loadings=drawn(K, n_edges),
+        susceptibility=drawn(1, K),
+        shares=torch.eye(P)[None],
+        association=drawn(P, K),
+        unit_scale=drawn(P, K),
+        log_dispersion=drawn(n_edges) - 2,
+        dispersion_slopes=drawn(P),
+    )
+    module = PersonNetwork(sizes, mask, generator, stages)
+    functions, nothing = 10 * drawn(n_subjects, P), torch.zeros(n_subjects, 0)
+    people = StagedSubjects(
+        10 * drawn(n_subjects, K),
+        subjects.counts,
+        torch.zeros(n_subjects),
+        functions,
+        nothing,
+        nothing,
+    )
+    plan = TrainingPlan(1e-3, batch_size, max_epochs=1, invariance_weight=0.0)
+    optimizer = make_optimizer(module, plan)
+
+    def epoch() -> None:
+        run_epoch(module, people, plan, generator, optimizer)
+
+    return epoch
+
+
 def seconds(clock: Clock, action: Callable[[], None], times: int = 1) -> float:
     start = clock()
     for _ in range(times):
@@ -144,19 +220,27 @@ def measure(
     steps = -(-n_subjects // batch_size)
     epoch = our_epoch(n_regions, subjects, mean_counts, batch_size)
     floor = Floor(n_regions, batch_size)
+    staged = staged_epoch(n_regions, subjects, mean_counts, batch_size)
+    staged_floor = StagedFloor(n_regions, batch_size)
     dense_bytes = 16 * n_regions**4
     dense = dense_step(n_regions, subjects, batch_size) if dense_bytes < DENSE_LIMIT_BYTES else None
     some = min(steps, 40)
-    times: dict[str, list[float]] = {"ours": [], "floor": [], "dense": []}
+    times: dict[str, list[float]] = {
+        name: [] for name in ("ours", "floor", "inv-vae", "its floor", "dense")
+    }
     for turn in range(rounds + 1):
         ours = seconds(clock, epoch)
         floor_time = seconds(clock, floor.step, some) * steps / some
+        staged_time = seconds(clock, staged)
+        staged_floor_time = seconds(clock, staged_floor.step, some) * steps / some
         dense_time = (
             seconds(clock, dense, 2) * steps / 2 if dense and turn <= max(2, rounds // 2) else None
         )
         if turn:  # the first round warms up
             times["ours"].append(ours)
             times["floor"].append(floor_time)
+            times["inv-vae"].append(staged_time)
+            times["its floor"].append(staged_floor_time)
             if dense_time is not None:
                 times["dense"].append(dense_time)
     best = {name: min(t, default=float("nan")) for name, t in times.items()}
@@ -167,7 +251,9 @@ def measure(
         "ours s/epoch": best["ours"],
         "floor s/epoch": best["floor"],
         "dense s/epoch": best["dense"],
+        "inv-vae s/epoch": best["inv-vae"],
         "ours/floor": best["ours"] / best["floor"],
+        "inv-vae/its floor": best["inv-vae"] / best["its floor"],
         "dense/ours": best["dense"] / best["ours"],
     }
 
@@ -184,14 +270,32 @@ def peak_memory_of_fit(n_subjects: int, answer: "multiprocessing.Queue[float]") 
     answer.put(int(peak.split()[1]) * 1024 / 1e9)
 
 
+def measure_fits(n_subjects: int, clock: Clock) -> list[dict[str, object]]:
+    """Fit both methods to the same simulated cohort of 68 regions, no lengths given."""
+    simulated = simulate_cohort(n_subjects, "thinning", random_state=81)
+    rows: list[dict[str, object]] = []
+    for model in (InvFA(), InvVAE()):
+        start = clock()
+        model.fit(simulated.X, confounds=simulated.confounds)
+        rows.append({"N": n_subjects, "method": type(model).__name__, "fit s": clock() - start})
+    rows[1]["epochs"] = len(model.history_) - 1
+    rows[1]["best epoch"] = int(model.history_["validation_loss"].idxmin())
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     parser.add_argument("--cpu", action="store_true", help="processor seconds of one thread")
+    parser.add_argument("--fits", action="store_true", help="whole fits of InvFA and InvVAE")
     chosen = parser.parse_args()
     clock = time.process_time if chosen.cpu else time.perf_counter
     if chosen.cpu:
         torch.set_num_threads(1)
+    if chosen.fits:
+        fits = [row for n in (1065, 8646) for row in measure_fits(n, clock)]
+        print(pd.DataFrame(fits).to_string(index=False, float_format="{:.3g}".format, na_rep="-"))
+        return
     rounds = 3 if chosen.quick else 7
     cases = [(1000, 68), (8646, 68), (1000, 148)]
     rows = [measure(n, v, batch, rounds, clock) for n, v in cases for batch in (32, 256)]
