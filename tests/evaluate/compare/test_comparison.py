@@ -24,7 +24,7 @@ from stillome.methods.registry import METHODS, make_method
 from stillome.simulate import simulate_cohort
 
 LINEAR = ("combat", "sog", "pca-regression", "edgewise")
-QUICK = {"gate": {"max_epochs": 3, "learning_rate": 1e-2}}
+QUICK = {"gate": {"max_epochs": 3, "learning_rate": 1e-2}, "inv-vae": {"max_epochs": 3}}
 
 
 def few_regions(simulated, n_regions=12):
