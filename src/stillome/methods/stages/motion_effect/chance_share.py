@@ -48,10 +48,11 @@ class RealShare(NamedTuple):
     def of(
         cls, model: MixedModel, design: EdgeDesign, by_chance: ChanceVariances | None
     ) -> tuple["RealShare", "RealShare"]:
-        """Return those of the shared coefficients (Q,) and of the own deviations (1,)."""
+        """Return those of the shared coefficients (Q,) and of the own deviations (E,) or (1,)."""
         n_features, n_mapped = design.features.shape[1], design.mapped.shape[1]
         n_shared = n_features + design.n_regions + n_mapped
-        found, chance = np.full(n_shared + 1, np.inf), np.zeros(n_shared + 1)
+        found, chance = np.full(n_shared, np.inf), np.zeros(n_shared)
+        own_chance = 0.0
         if by_chance is not None:
             ends = np.cumsum([n_features, design.n_regions, n_mapped])
             places = [slice(ends[0], ends[1])] + [slice(ends[1], ends[2])] * bool(n_mapped)
@@ -59,7 +60,10 @@ class RealShare(NamedTuple):
                 places, model.group_variances, by_chance.groups, strict=False
             ):
                 found[place], chance[place] = own, null
-            found[-1], chance[-1] = model.own_variance, by_chance.own
+            own_chance = by_chance.own
+        return cls._of(found, chance), cls._of(model.own_variances, own_chance)
+
+    @classmethod
+    def _of(cls, found: Floats, chance: Floats | float) -> "RealShare":
         share = np.maximum(0.0, 1 - chance / found)
-        unknown = share * np.minimum(chance, found)
-        return cls(share[:-1], unknown[:-1]), cls(share[-1:], unknown[-1:])
+        return cls(share, share * np.minimum(chance, found))

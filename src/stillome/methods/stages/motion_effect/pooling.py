@@ -4,7 +4,7 @@ The estimated effect of one edge is modelled as the sum of
 
 - a shared part: intercept, strength, presence and length of the edge, an effect of each region,
   a smooth function of where they are (`region_map`), and a low-rank pattern over pairs of regions;
-- a deviation of the edge itself;
+- a deviation of the edge itself, whose variance may grow with the shared part (`own_scale`);
 - sampling noise;
 - a chance correlation. In a finite sample some individual differences correlate with motion by
   chance, so that every estimated effect contains the edge's loadings on them times their
@@ -26,6 +26,7 @@ from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances, RealShare
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
+from stillome.methods.stages.motion_effect.own_scale import fit_own_scale
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
 from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -68,7 +69,7 @@ class PooledEffect:
     shared_errors : SharedErrors
         The part of this uncertainty that edges share.
     region_sd, own_sd : float
-        Standard deviations of the regions' effects and of the edges' own deviations.
+        Standard deviations of the regions' effects, and of the edges' own deviations on average.
     chance : float
         Squared correlation of individual differences with motion, as a multiple of what chance
         gives on average: about 1 in a sample where motion does not depend on the brain.
@@ -129,7 +130,13 @@ def pool_effects(
 
     def fitted(rest: Floats, start: MixedModel | None = None) -> MixedModel:
         arguments = variances, design, individual, n_subjects, iterations
-        return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start)
+        if start is None:
+            start = fit_pooling(rest, *arguments, may_vanish=may_vanish)
+        # Deviations are compared with the shared part of the fit before.
+        shared = design.with_individual(individual.loadings[:, :0])
+        shared = shared @ start.coefficients[: shared.shape[1]] + (estimates - rest)
+        scale = fit_own_scale(start.residual, variances, shared)
+        return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start, own_scale=scale)
 
     start = None if before is None else before.model
     if before is not None and keep_pattern:
@@ -138,7 +145,7 @@ def pool_effects(
     else:
         pattern, model = np.zeros_like(estimates), fitted(estimates, start)
         for _ in range(_PATTERN_ROUNDS):
-            noise, residual = variances + model.own_variance, model.residual + pattern
+            noise, residual = variances + model.own_variances, model.residual + pattern
             pattern = low_rank_pattern(residual, noise, design.n_regions, tuning, iterations)
             if not pattern.any():
                 break
@@ -191,6 +198,7 @@ def fit_pooling(
     *,
     may_vanish: bool = False,
     start: MixedModel | None = None,
+    own_scale: Floats | None = None,
 ) -> MixedModel:
     """Fit the mixed model of `pool_effects`, without a low-rank pattern.
 
@@ -210,7 +218,7 @@ def fit_pooling(
         # Free weights of features, learned from few edges, would be extrapolated to all others.
         groups, floors = [*groups, slice(0, ends[0])], [*floors, smallest]
     return fit_mixed_model(
-        estimates, variances, full, groups, [*floors, smallest], iterations, start
+        estimates, variances, full, groups, [*floors, smallest], iterations, start, own_scale
     )
 
 
@@ -234,9 +242,9 @@ def _pooled(
     shared_design = design.with_individual(individual.loadings[:, :0])
     shared = shared_design @ (shared_share.share * model.coefficients[:n_shared])
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
-    kept = model.own_variance / (model.own_variance + variances)
+    kept = model.own_variances / (model.own_variances + variances)
     # What the coefficients are off by, the own deviations make up for in part.
-    made_up = own_share.share * kept[:, None]
+    made_up = (own_share.share * kept)[:, None]
     errors = SharedErrors(
         np.hstack(
             [
@@ -247,7 +255,7 @@ def _pooled(
         ),
         linalg.block_diag(model.covariance, np.diag(shared_share.unknown)),
     )
-    own = own_share.share**2 * model.own_variance * (1 - kept) + own_share.unknown
+    own = own_share.share**2 * model.own_variances * (1 - kept) + own_share.unknown
     effects = shared + associated + made_up[:, 0] * model.residual
     return PooledEffect(
         effects=effects,

@@ -1,6 +1,6 @@
 """A linear mixed model of one value per edge, with variances by restricted maximum likelihood.
 
-    y_e = (D b)_e + d_e + ε_e,   ε_e ~ N(0, s_e²) known,   d_e ~ N(0, v_own)
+    y_e = (D b)_e + d_e + ε_e,   ε_e ~ N(0, s_e²),   d_e ~ N(0, v_own h_e),   s_e² and h_e known
 
 Coefficients b are free or, in groups, normal around 0 with a variance v_g per group. Variances
 are estimated by restricted maximum likelihood (Patterson and Thompson 1971), with Newton steps on
@@ -35,6 +35,9 @@ class MixedModel(NamedTuple):
         Posterior covariance of b.
     group_variances : tuple of float
     own_variance : float
+        v_own.
+    own_scale : array of shape (E,), or (1,)
+        h.
     """
 
     coefficients: Floats
@@ -42,6 +45,12 @@ class MixedModel(NamedTuple):
     covariance: Floats
     group_variances: tuple[float, ...]
     own_variance: float
+    own_scale: Floats
+
+    @property
+    def own_variances(self) -> Floats:
+        """Of the edges' own deviations, v_own h_e, shape (E,) or (1,)."""
+        return np.asarray(self.own_variance * self.own_scale)
 
 
 class _System(NamedTuple):
@@ -49,11 +58,12 @@ class _System(NamedTuple):
     noise: Floats
     design: Floats
     groups: list[slice]
+    scale: Floats
 
     def solve(self, variances: Floats) -> tuple[MixedModel, Floats, Floats]:
         """Return the model at variances (G + 1,), and score and information of their logarithms."""
         design, (*in_groups, own) = self.design, variances
-        weights = 1 / (self.noise + own)
+        weights = 1 / (self.noise + own * self.scale)
         prior = np.full(design.shape[1], _FREE)
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
@@ -62,17 +72,19 @@ class _System(NamedTuple):
         covariance = np.linalg.inv(scaled.T @ scaled + np.diag(prior))
         coefficients = covariance @ (weighted.T @ self.values)
         residual = self.values - design @ coefficients
-        model = MixedModel(coefficients, residual, covariance, tuple(in_groups), float(own))
+        in_both = tuple(in_groups), float(own)
+        model = MixedModel(coefficients, residual, covariance, *in_both, self.scale)
         score, directions = [], []
         for group, variance in zip(self.groups, in_groups, strict=True):
             part = coefficients[group]
             explained = (part @ part + np.trace(covariance[group, group])) / variance
             score.append(explained - len(part))
             directions.append(design[:, group] @ part)
-        projected = weights * residual
-        known = float((covariance * (weighted.T @ weighted)).sum())
-        score.append(own * (projected @ projected - weights.sum() + known))
-        directions.append(own * projected)
+        projected, of_own = weights * residual, np.sqrt(self.scale)[:, None] * weighted
+        known = float((covariance * (of_own.T @ of_own)).sum())
+        found = float((self.scale * (projected**2 - weights)).sum())
+        score.append(own * (found + known))
+        directions.append(own * self.scale * projected)
         along = np.column_stack(directions)
         information = along.T @ (weights[:, None] * along)
         cross = weighted.T @ along
@@ -90,6 +102,7 @@ def fit_mixed_model(
     floors: list[float | None],
     iterations: Iterations | None = None,
     start: MixedModel | None = None,
+    own_scale: Floats | None = None,
 ) -> MixedModel:
     """Fit by restricted maximum likelihood.
 
@@ -108,9 +121,12 @@ def fit_mixed_model(
     iterations : Iterations, optional
     start : MixedModel, optional
         Of similar values; its variances are the first guess.
+    own_scale : array of shape (E,), optional
+        h; 1 without.
     """
     iterations = iterations or Iterations()
-    system = _System(values, noise, design, groups)
+    scale = np.ones(1) if own_scale is None else own_scale
+    system = _System(values, noise, design, groups, scale)
     penalised = np.array([floor is None for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
     first = np.full(len(floors), 0.05 * np.var(values) + _TINY)
