@@ -21,7 +21,7 @@ def fit_own_scale(residual: Floats, variances: Floats, shared: Floats) -> Floats
     residual : array of shape (E,)
         Estimated effects less the shared ones.
     variances : array of shape (E,)
-        Of the sampling noise in `residual`.
+        Of the sampling noise in `residual`. An edge without any says nothing.
     shared : array of shape (E,)
         Shared effects.
 
@@ -40,10 +40,13 @@ def fit_own_scale(residual: Floats, variances: Floats, shared: Floats) -> Floats
     """
     size = shared**2 / max(float(np.mean(shared**2)), 1e-300)
     design = np.column_stack([np.ones_like(size), size])
-    excess = residual**2 - variances
-    own = np.full_like(size, max(float(np.average(excess, weights=1 / variances)), 1e-12))
+    excess, telling = residual**2 - variances, variances > 0
+    if not telling.any():
+        return np.ones_like(size)
+    own = np.full_like(size, float(np.median(variances[telling])))
     for _ in range(_ROUNDS):
-        weights = 1 / (own + variances) ** 2  # the variance of a squared normal variable
+        # The variance of a squared normal variable is twice the square of its own.
+        weights = np.where(telling, 1 / np.maximum(own + variances, 1e-150) ** 2, 0)
         constant, slope = _two_shares(design, excess, weights)
         if constant + slope <= 0:
             return np.ones_like(size)
