@@ -175,7 +175,7 @@ def train(
             terms = run_epoch(module, training, plan, generator, optimizer)
             checked = None if validation is None else evaluate(module, validation, plan)
             record = EpochRecord(epoch, terms, checked)
-            _check_finite(record, plan, progress)
+            _check_finite(record, plan)
             _note(record, module, plan, progress)
             if after_epoch is not None:
                 after_epoch(record, progress)
@@ -198,13 +198,13 @@ def _step(
     optimizer.step()
 
 
-def _check_finite(record: EpochRecord, plan: TrainingPlan, progress: Progress) -> None:
+def _check_finite(record: EpochRecord, plan: TrainingPlan) -> None:
     seen = torch.tensor([record.training.loss, record.watched])
     if not bool(torch.isfinite(seen).all()):
         raise FitError(
-            f"The loss is not finite in epoch {record.epoch}; the weights of epoch "
-            f"{progress.best_epoch} are kept. Lower learning_rate (now {plan.learning_rate:g}) "
-            f"or set gradient_clip (now {plan.gradient_clip})."
+            f"Training diverged: the loss is not finite in epoch {record.epoch}, and there is no "
+            f"model. Lower learning_rate (now {plan.learning_rate:g}) or set gradient_clip (now "
+            f"{plan.gradient_clip})."
         )
 
 
