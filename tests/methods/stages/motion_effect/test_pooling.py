@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import pool_effects
+from stillome.methods.stages.motion_effect.pooling import fit_pooling, pool_effects
 
 V, N = 24, 300
 E = V * (V - 1) // 2
@@ -48,6 +48,19 @@ def test_pooled_effects_are_nearer_to_the_truth(seed):
     assert error(pooled.effects, planted.effects) < 0.55 * alone
     assert 0.04 < pooled.region_sd < 0.09
     assert 0.01 < pooled.own_sd < 0.05
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_edges_of_little_effect_deviate_little_where_deviations_grow_with_it(seed):
+    planted = Planted(seed, own_sd=0.0)
+    grown = 0.4 * planted.effects * planted.rng.standard_normal(E)
+    variances = planted.variances / 4
+    noise = planted.rng.standard_normal(E) * np.sqrt(variances)
+    effects = planted.effects + grown
+    pooled = pool_effects(effects + noise, variances, planted.design, NONE, N)
+    alike = fit_pooling(effects + noise, variances, planted.design, NONE, N)
+    own = alike.residual * alike.own_variance / (alike.own_variance + variances)
+    assert error(pooled.effects, effects) < error(effects + noise - alike.residual + own, effects)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
