@@ -8,7 +8,10 @@ from collections import Counter
 import pandas as pd
 
 from stillome.exceptions import FileError
+from stillome.io.free_memory import check_fits
 from stillome.io.text_files import read_text
+
+_CELL_BYTES = 60  # of a short text in a list
 
 
 def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -25,6 +28,9 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, st
     text = read_text(path)
     header = text.split("\n", 1)[0]
     delimiter = next((mark for mark in "\t,;" if mark in header), ",")
+    # Cells are there twice, as text of a row and in the table.
+    n_cells = text.count(delimiter) + text.count("\n")
+    check_fits(3 * len(text) + 2 * _CELL_BYTES * n_cells, str(path))
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
     except csv.Error as error:
@@ -39,6 +45,7 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, st
         descriptions = dict(zip(names, body.pop(0), strict=True))
     if not body:
         raise FileError(f"{path}: no row below the header; a table needs at least one.")
+    del rows
     table = pd.DataFrame(body, columns=names, dtype=object)
     return table.loc[:, [bool(name) for name in names]], descriptions
 

@@ -18,6 +18,7 @@ from stillome.methods.linear.score_distribution import ScoreDistribution
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.trait_regression import TraitRegression
+from stillome.methods.weight_units import in_unit, weight_unit
 
 _KEPT = (
     "n_regions_",
@@ -26,6 +27,7 @@ _KEPT = (
     "n_components_",
     "_one_trait",
     "_whole",
+    "unit_",
     "training_hash_",
 )
 
@@ -83,7 +85,8 @@ class ComponentMethod(Storable):
         data = self._training_data(X, y, confounds, covariates_to_keep)
         assert data.confounds is not None  # `_training_data` insists on them
         check_count(self.n_components, "n_components", minimum=1)
-        log_edges = np.log1p(data.edges)
+        self.unit_ = weight_unit(data.edges)
+        log_edges = self._log(data.edges)
         scores = self._fit_components(log_edges, data.confounds, data.covariates)
         self.n_components_ = scores.shape[1]
         self.trait_regression_ = (
@@ -101,7 +104,7 @@ class ComponentMethod(Storable):
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the component scores, shape (n, n_components_), with nothing refitted."""
         edges = self._new_edges(X, confounds)
-        return self._scores(np.log1p(edges), self._new_confounds(confounds, len(edges)))
+        return self._scores(self._log(edges), self._new_confounds(confounds, len(edges)))
 
     def adjust(
         self,
@@ -121,7 +124,7 @@ class ComponentMethod(Storable):
         """
         connectomes = self._new_connectomes(X, confounds)
         known = self._new_confounds(confounds, len(connectomes))
-        log_edges = np.log1p(matrices_to_edges(connectomes, check=False))
+        log_edges = self._log(matrices_to_edges(connectomes, check=False))
         adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
         return shaped_like(self._adjusted_edges(np.maximum(adjusted, 0.0)), connectomes)
 
@@ -131,8 +134,12 @@ class ComponentMethod(Storable):
         known = self._new_confounds(confounds, len(edges))
         self._check_has_traits()
         assert self.trait_regression_ is not None
-        features = self._trait_features(self._scores(np.log1p(edges), known), known)
+        features = self._trait_features(self._scores(self._log(edges), known), known)
         return self._shaped_traits(self.trait_regression_.predict(features))
+
+    def _log(self, edges: NDArray[Any]) -> Floats:
+        """Return log1p of edges (n, E), with weights in the unit in which they vary like counts."""
+        return np.log1p(in_unit(edges, self.unit_))
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
         """Draw confounds, scores given them, edges given both, and traits."""
@@ -140,7 +147,7 @@ class ComponentMethod(Storable):
         confounds = self.confound_distribution_.draw(n_subjects, rng)
         scores = self.score_distribution_.draw_scores(confounds, rng)
         expected = self._expected_log(scores, confounds)
-        weights = self.score_distribution_.draw_edges(expected, rng)
+        weights = self.score_distribution_.draw_edges(expected, rng) / self.unit_
         edges = np.rint(weights).astype(np.int64) if self._whole else weights
         traits = None
         if self.trait_regression_ is not None:
@@ -172,7 +179,7 @@ class ComponentMethod(Storable):
 
     def _adjusted_edges(self, adjusted_log: Floats) -> NDArray[Any]:
         """Return edges (n, E) in their own unit from adjusted log1p edges, all at least 0."""
-        return np.expm1(adjusted_log)
+        return np.expm1(adjusted_log) / self.unit_
 
     @abstractmethod
     def _map_arrays(self) -> Arrays:
