@@ -73,6 +73,8 @@ def inspect_path(path: Place, **reading: Any) -> Inspection:
     if kind is not None:
         # A table of subjects may have motion among other columns, all of which are shown.
         looks = (_table,) if kind == "table" else (_motion,)
+    elif _is_file(Path(path, HEADER)):
+        looks = (_connectomes,)  # of a cohort that is damaged, its table of motion is no answer
     refusals: list[StillomeError] = []
     for look in looks:
         found = _described(look, path, reading, refusals)

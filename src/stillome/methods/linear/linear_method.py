@@ -11,6 +11,7 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges, shaped_like
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, NotFittedError
+from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
@@ -104,7 +105,7 @@ class ComponentMethod(Storable):
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the component scores, shape (n, n_components_), with nothing refitted."""
         edges = self._new_edges(X, confounds)
-        return self._scores(self._log(edges), self._new_confounds(confounds, len(edges)))
+        return self._scores(self._log(edges), self._within(confounds, len(edges)))
 
     def adjust(
         self,
@@ -119,23 +120,39 @@ class ComponentMethod(Storable):
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
         confounds : array-like of shape (n,) or (n, C)
+            Who moved more than all training subjects is adjusted as the one who moved most.
         reference : float or array-like of shape (C,), default=0
             The confounds to adjust to, in their own units.
         """
         connectomes = self._new_connectomes(X, confounds)
-        known = self._new_confounds(confounds, len(connectomes))
+        known = self._within(confounds, len(connectomes))
         log_edges = self._log(matrices_to_edges(connectomes, check=False))
-        adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
+        adjusted = self._adjusted_log(log_edges, known, self._bounded(self._reference(reference)))
         return shaped_like(self._adjusted_edges(np.maximum(adjusted, 0.0)), connectomes)
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions, shape (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X, confounds)
-        known = self._new_confounds(confounds, len(edges))
+        known = self._within(confounds, len(edges))
         self._check_has_traits()
         assert self.trait_regression_ is not None
         features = self._trait_features(self._scores(self._log(edges), known), known)
         return self._shaped_traits(self.trait_regression_.predict(features))
+
+    def _within(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
+        """Return the confounds (n, C) of new subjects, none above those of the training subjects.
+
+        A line through few subjects, drawn far beyond them, gives totals several times too large.
+        """
+        known = self._new_confounds(confounds, n_subjects)
+        assert self.confound_distribution_ is not None
+        distribution = self.confound_distribution_
+        warn_if_unlike_training(known, *distribution.bounds, distribution.spread)
+        return self._bounded(known)
+
+    def _bounded(self, confounds: Floats) -> Floats:
+        assert self.confound_distribution_ is not None
+        return np.minimum(confounds, self.confound_distribution_.bounds[1])
 
     def _log(self, edges: NDArray[Any]) -> Floats:
         """Return log1p of edges (n, E), with weights in the unit in which they vary like counts."""
