@@ -10,6 +10,7 @@ import pandas as pd
 from stillome.exceptions import FileError
 from stillome.io.free_memory import check_fits
 from stillome.io.text_files import read_text
+from stillome.spreadsheets import unmarked
 
 _CELL_BYTES = 60  # of a short text in a list
 
@@ -35,7 +36,7 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, st
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise FileError(f"{path}: cannot be read as a table ({error}).") from error
-    rows = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    rows = [[unmarked(cell.strip()) for cell in row] for row in rows if any(map(str.strip, row))]
     if not rows:
         raise FileError(f"{path}: no rows in this table. Write it again.")
     names, body = rows[0], rows[1:]
