@@ -77,6 +77,15 @@ def test_a_chunk_that_is_a_link_out_of_the_store_is_refused(tmp_path):
         np.asarray(read_connectomes(store, subjects=IDS).connectomes)
 
 
+@pytest.mark.parametrize("separator", ["../", "/../../", "//", "..", "."])
+def test_separators_of_zarr_chunks_do_not_lead_elsewhere(separator, tmp_path):
+    store, _ = a_store(tmp_path)
+    file = store / "connectomes" / "zarr.json"
+    file.write_text(file.read_text().replace('"separator": "/"', f'"separator": "{separator}"'))
+    with pytest.raises(StillomeError, match=r"separator|none of its chunks"):
+        read_connectomes(store, subjects=IDS)
+
+
 @pytest.mark.parametrize("text", ["9" * 5000, "1e400", "0x10", "1_000"])
 def test_numbers_that_no_tool_writes_are_refused(text, tmp_path):
     path = tmp_path / "matrix.csv"

@@ -79,5 +79,9 @@ def open_array(folder: Path, metadata: dict[str, Any], label: str) -> zarr.Array
         store.size = check_pieces(array.shape, array.chunks, dtype.itemsize, label)
     except STORAGE_ERRORS as error:
         raise FileError(f"{label}: zarr metadata that cannot be read ({error}).") from error
+    if array.size and not array.nchunks_initialized:
+        raise FileError(
+            f"{label}: none of its chunks is there under the name that the metadata say."
+        )
     store.text = dtype.kind not in "biufSU"
     return array
