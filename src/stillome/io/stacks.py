@@ -14,6 +14,7 @@ from stillome.io.connectome_measures import kind_of
 from stillome.io.formats.hdf5_text import read_texts
 from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import is_bomb
+from stillome.io.lazy_stack import STORAGE_ERRORS
 
 _SUBJECTS = re.compile(
     r"(subjects?|participants?|eids?|sub)(_?ids?)?$|(^|_)ids?$|subjectkey$", re.I
@@ -98,10 +99,13 @@ def check_stored(values: Any, label: str) -> None:
     """
     size = math.prod(values.shape) * values.dtype.itemsize
     stored = size
-    if isinstance(values, h5py.Dataset):
-        stored = values.id.get_storage_size()
-    elif hasattr(values, "nbytes_stored"):  # zarr
-        stored = values.nbytes_stored()
+    try:
+        if isinstance(values, h5py.Dataset):
+            stored = values.id.get_storage_size()
+        elif hasattr(values, "nbytes_stored"):  # zarr
+            stored = values.nbytes_stored()
+    except STORAGE_ERRORS as error:
+        raise FileError(f"{label}: damaged ({error}). Copy it again.") from error
     if is_bomb(stored, size):
         raise FileError(f"{label}: claims more than 300 times what is stored. Save it again.")
     check_array(values.shape, label, itemsize=values.dtype.itemsize)
