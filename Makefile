@@ -7,7 +7,7 @@ FULL   := $(VENV)/.full
 PIP     = $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)
 
-.PHONY: demo test smoke browser clean
+.PHONY: demo test smoke browser verified newest licences wheel clean
 
 demo: $(BARE)
 	$(BIN)/stillome demo --out stillome-demo --overwrite
@@ -22,6 +22,27 @@ test: $(FULL)
 # The wheel, as users install it: in an empty environment, outside the source tree.
 smoke:
 	PYTHON="$(PYTHON)" .ci/smoke
+
+# The pinned packages, each file compared with its hash in requirements.lock; nothing is built by
+# a backend that is not in it. torch is the build of the index, with CUDA on Linux.
+verified:
+	$(PYTHON) -m venv $(VENV)-verified
+	$(VENV)-verified/bin/python -m pip install --require-hashes -r requirements.lock
+	$(VENV)-verified/bin/python -m pip install --no-deps --no-build-isolation -e .
+
+# The tests with the newest versions of everything.
+newest:
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install -e ".[all,dev]"
+	$(VENV)-newest/bin/pytest -n 2 --dist worksteal
+
+licences: $(FULL)
+	$(BIN)/python .ci/dependencies.py licences
+
+# The wheel, and beside it what it needs, with versions and licences (CycloneDX).
+wheel: $(FULL)
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+	$(BIN)/python .ci/dependencies.py sbom dist/stillome.cdx.json
 
 # Debian's Chromium and its driver, for the tests of the report; nothing is done where they are.
 browser:
@@ -46,4 +67,4 @@ $(FULL): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $(BARE) $(FULL)
 
 clean:
-	rm -rf $(VENV) stillome-demo stillome-demo-input
+	rm -rf $(VENV) $(VENV)-verified $(VENV)-newest dist stillome-demo stillome-demo-input

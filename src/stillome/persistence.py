@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError, InputError
 from stillome.locks import PREFIX, holder_beside, swap
+from stillome.spreadsheets import with_formulas, without_formulas
 
 MISSING = "n/a"
 
@@ -171,8 +172,11 @@ def read_array(path: str | os.PathLike[str], *, memory_map: bool = False) -> NDA
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame, *, index: bool = False) -> None:
-    """Write a table as TSV in UTF-8; missing values are ``n/a``, floats keep every bit."""
-    table.to_csv(path, sep="\t", na_rep=MISSING, index=index, lineterminator="\n")
+    """Write a table as TSV in UTF-8; missing values are ``n/a``, floats keep every bit.
+
+    Text that a spreadsheet would run has an apostrophe in front; see `spreadsheets`.
+    """
+    without_formulas(table).to_csv(path, sep="\t", na_rep=MISSING, index=index, lineterminator="\n")
 
 
 def read_table(
@@ -197,6 +201,7 @@ def read_table(
         text = pd.read_csv(
             path, sep="\t", dtype=str, keep_default_na=False, na_values=[], encoding="utf-8"
         )
+        text = with_formulas(text)
         if index is not None:
             text = text.set_index(index)
         if list(text.columns) != list(dtypes):

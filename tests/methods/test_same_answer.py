@@ -1,4 +1,4 @@
-"""What must not matter to any method: the dtype, the byte order, the order of subjects and regions.
+"""What must not matter to any method: dtype, byte order, unit, order of subjects and regions.
 
 The published networks are trained in batches of subjects from drawn first weights, both by
 position. So their answers depend on the order of subjects and regions; those of others do not.
@@ -19,6 +19,7 @@ NETWORKS = {"inv-vae", "gate"}
 DTYPES = ["u1", "i1", ">u2", ">i4", "<u8", "f2", ">f4", ">f8", "g"]
 PEOPLE = MovingPeople(48)
 X, MOTION = np.minimum(PEOPLE.X, 120), PEOPLE.motion
+WEIGHTS = PEOPLE.X * np.random.default_rng(1).lognormal(0, 0.2, PEOPLE.X.shape) * 0.37
 
 
 def adjusted(name: str, connectomes, new, motion=MOTION[:40]) -> np.ndarray:
@@ -71,3 +72,10 @@ def test_one_and_two_threads_give_the_same_bits(name, expected):
         with threadpool_limits(n_threads):
             again = adjusted(name, X[:40].astype(float), X[40:].astype(float))
         assert_array_equal(again, expected)
+
+
+@pytest.mark.parametrize("unit", [2.0**20, 2.0**-20, 1e6, 1e-6])
+def test_units_of_weights(name, unit):
+    expected = adjusted(name, WEIGHTS[:40], WEIGHTS[40:])
+    answer = adjusted(name, WEIGHTS[:40] * unit, WEIGHTS[40:] * unit) / unit
+    assert_allclose(answer, expected, rtol=1e-6, atol=1e-9)

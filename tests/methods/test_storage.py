@@ -51,7 +51,7 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 def test_the_header_says_what_the_folder_is(saved: Path) -> None:
     header = json.loads((saved / "model.json").read_text())
-    assert (header["format"], header["version"], header["class"]) == ("stillome-model", 2, "GATE")
+    assert (header["format"], header["version"], header["class"]) == ("stillome-model", 3, "GATE")
     assert header["training_sha256"] == training_hash(rng().poisson(5.0, (20, 6)))
     assert {"python", "numpy", "torch", "stillome"} <= set(header["libraries"])
     assert sorted(file.name for file in saved.iterdir()) == ["arrays.safetensors", "model.json"]
@@ -94,8 +94,8 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_later_version_asks_for_an_update(folder: Path) -> None:
-    _edit(folder, version=3)
-    with pytest.raises(FileError, match=r"model format 3.*Update stillome"):
+    _edit(folder, version=4)
+    with pytest.raises(FileError, match=r"model format 4.*Update stillome"):
         GATE.load(folder)
 
 

@@ -38,7 +38,7 @@ def adjust(
     reference: Reference = ["0"],  # noqa: B006 - typer shows it, nobody changes it
     form: AdjustedFormat = AdjustedForm.same,
     draws: Annotated[
-        int | None, typer.Option(min=1, help="So many imputations, in draw-1, draw-2 …")
+        int | None, typer.Option(min=1, max=10_000, help="So many imputations, in draw-1, draw-2 …")
     ] = None,
     interval: Annotated[
         float | None, typer.Option(help="Also bounds that hold with this probability, e.g. 0.9.")

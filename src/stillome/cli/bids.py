@@ -87,7 +87,8 @@ def bids(
     lengths: Lengths = None,
     symmetrize: Symmetrize = None,
     n_procs: Annotated[
-        int, typer.Option("--n-procs", "--nprocs", "--n_cpus", min=1, help="Fits at a time.")
+        int,
+        typer.Option("--n-procs", "--nprocs", "--n_cpus", min=1, max=1000, help="Fits at a time."),
     ] = 2,
     skip_bids_validation: Annotated[
         bool, typer.Option("--skip-bids-validation", help="Accepted; nothing is validated.")

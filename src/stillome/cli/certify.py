@@ -47,7 +47,9 @@ def certify(
         typer.Option(help="A column of the traits (age) that may link features and motion."),
     ] = None,
     kind: Annotated[Kind, typer.Option(help="What FEATURES are, if that is unclear.")] = Kind.auto,
-    permutations: Annotated[int, typer.Option(min=1, help="Permutations of motion.")] = 500,
+    permutations: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Permutations of motion.")
+    ] = 500,
     level: Annotated[float, typer.Option(help="Chance of a false alarm over all probes.")] = 0.05,
     out: Annotated[Path | None, typer.Option(help="A table for what every probe found.")] = None,
     seed: Seed = 0,

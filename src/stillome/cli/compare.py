@@ -50,12 +50,18 @@ def compare(
     confound: Confound = None,
     keep: Keep = None,
     group: Group = None,
-    folds: Annotated[int, typer.Option(min=2, help="Parts, each the test part once.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often folds are drawn anew.")] = 1,
+    folds: Annotated[
+        int, typer.Option(min=2, max=1000, help="Parts, each the test part once.")
+    ] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=1000, help="How often folds are drawn anew.")
+    ] = 1,
     permutations: Annotated[
-        int, typer.Option(min=0, help="Repeat all with shuffled traits so many times.")
+        int, typer.Option(min=0, max=1000, help="Repeat all with shuffled traits so many times.")
     ] = 0,
-    components: Annotated[int, typer.Option(min=1, help="Size of every representation.")] = 68,
+    components: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Size of every representation.")
+    ] = 68,
     leakage: Annotated[bool, typer.Option(help="Measure the motion that is left.")] = True,
     jobs: Jobs = 2,
     seed: Seed = 0,

@@ -113,12 +113,13 @@ Repeats = Annotated[
     int,
     typer.Option(
         min=0,
+        max=1000,
         help="How often subjects are divided anew to measure the motion left in subjects the "
         "model has not seen; 0: not measured.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
-Jobs = Annotated[int, typer.Option(min=1, help="How many fits run at a time.")]
+Jobs = Annotated[int, typer.Option(min=1, max=1000, help="How many fits run at a time.")]
 Report = Annotated[bool, typer.Option(help="Draw the figures and write the report.")]
 WithSubjects = Annotated[
     bool,

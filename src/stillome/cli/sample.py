@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def sample(
     model: ModelFolder,
     out: Annotated[Path, typer.Option(help="The folder for the synthetic study.")],
-    subjects: Annotated[int, typer.Option(min=1, help="How many subjects to draw.")] = 400,
+    subjects: Annotated[
+        int, typer.Option(min=1, max=10**6, help="How many subjects to draw.")
+    ] = 400,
     seed: Seed = 0,
     form: CohortFormat = CohortForm.mrtrix,
     overwrite: Overwrite = False,
@@ -25,17 +27,20 @@ def sample(
 ) -> None:
     """Draw a synthetic study from a fitted model: connectomes, motion and traits together.
 
-    It has the files of simulate, and no row of it belongs to a real subject.
+    It has the files of simulate, and no row of it belongs to a real subject. It is not anonymous:
+    who was among the training subjects can be guessed from it better than by chance.
 
     Example: stillome sample model --subjects 1000 --out synthetic
     """
     from stillome.io.write import DESCRIPTION
     from stillome.io.write_cohort import write_cohort
     from stillome.methods.fitted import load_fitted
+    from stillome.methods.synthetic import DISCLOSED
     from stillome.persistence import check_replaceable
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
     fitted = load_fitted(model)
+    drawn_from = type(fitted.model).__name__
     with steps(2, quiet=quiet) as step:
         step("Drawing")
         cohort = draw_cohort(fitted, subjects, seed)
@@ -44,7 +49,7 @@ def sample(
             out,
             cohort,
             form=form.value,
-            description=f"synthetic fibre counts drawn from {type(fitted.model).__name__}",
+            description=f"synthetic fibre counts drawn from {drawn_from}. {DISCLOSED}",
             random_state=seed,
             overwrite=overwrite,
         )
@@ -52,6 +57,7 @@ def sample(
         print(out)
         return
     print(f"{subjects} synthetic subjects, {cohort.n_regions} regions, in {out}")
+    print(f"{DISCLOSED}. Judge your own with stillome.evaluate.disclosure_report.")
     if files.motion is not None:
         print(heading("\nNow run"))
         print(f"  {run_command(files, list(fitted.traits)[:1])}")

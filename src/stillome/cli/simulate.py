@@ -34,7 +34,7 @@ class RegimeName(StrEnum):
 
 def simulate(
     out: Annotated[Path, typer.Option(help="The folder for the study.")],
-    subjects: Annotated[int, typer.Option(min=1, help="How many subjects.")] = 400,
+    subjects: Annotated[int, typer.Option(min=1, max=10**6, help="How many subjects.")] = 400,
     regime: Annotated[
         RegimeName,
         typer.Option(

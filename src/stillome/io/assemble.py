@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stillome.exceptions import FileError
 from stillome.io.clean import as_numbers, check_square
 from stillome.io.connectome_data import Holding
+from stillome.io.free_memory import check_array
 from stillome.io.region_names import described, positions_of
 
 
@@ -159,7 +160,9 @@ def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) 
             f"{readings[0].label}: an edge leads to {unknown!r}, which labels=... does not name."
         )
     table, notes = region_table(wanted, len(wanted), labels, readings[0].label)
-    matrices = np.zeros((len(readings), len(wanted), len(wanted)))
+    shape = (len(readings), len(wanted), len(wanted))
+    check_array(shape, readings[0].label)
+    matrices = np.zeros(shape)
     for matrix, reading in zip(matrices, readings, strict=True):
         order = np.array([places[name] for name in reading.holding.regions or ()])
         matrix[np.ix_(order, order)] = reading.holding.values
@@ -170,7 +173,10 @@ def _stack(
     readings: Sequence[Reading], orders: Sequence[NDArray[np.intp] | None], size: int
 ) -> NDArray[Any]:
     parts = [as_numbers(reading.holding.values, reading.label) for reading in readings]
-    matrices = np.empty((len(parts), size, size), dtype=np.result_type(*{p.dtype for p in parts}))
+    dtype = np.result_type(*{part.dtype for part in parts})
+    shape = (len(parts), size, size)
+    check_array(shape, readings[0].label, itemsize=dtype.itemsize)
+    matrices = np.empty(shape, dtype=dtype)
     for matrix, part, order in zip(matrices, parts, orders, strict=True):
         matrix[...] = part if order is None else part[np.ix_(order, order)]
     return matrices

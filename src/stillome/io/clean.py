@@ -142,7 +142,7 @@ class Cleaner:
         if not np.triu(matrix, 1).any():
             matrix += np.tril(matrix, -1).T
             return "lower"
-        if np.allclose(matrix, matrix.T):
+        if np.allclose(matrix, matrix.T, atol=1e-8 * float(matrix.max())):
             matrix[...] = _mirrored(np.triu(matrix, 1))
             return "symmetric"
         if self.symmetrize is None:

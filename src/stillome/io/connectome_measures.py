@@ -1,7 +1,7 @@
 """What was measured, from the producer's name for it and from the values."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Holding
+
+_BLOCK_VALUES = 2**20
 
 # The order matters: `sift_invnodevol_radius2_count` is a weight, not a count.
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -143,21 +145,35 @@ def check_values(matrices: NDArray[Any], labels: Sequence[str], measure: str = "
     """
     if kind_of(measure) == "weight":
         return
-    off_diagonal = ~np.eye(matrices.shape[1], dtype=bool)
     for matrix, label in zip(matrices, labels, strict=True):
-        values = matrix[off_diagonal].astype(np.float64)
-        values = values[np.isfinite(values) & (values != 0)]
-        if not len(values):
+        parts = list(_values_off_diagonal(matrix))
+        if all(whole for *_, whole in parts):
             continue
-        whole = bool((values == np.rint(values)).all())
-        low, middle, high = values.min(), float(np.median(values)), values.max()
-        if low < 0 and np.abs(values).max() <= 1 and not whole:
+        lows, middles, highs, _ = zip(*parts, strict=True)
+        low, middle, high = min(lows), float(np.median(middles)), max(highs)
+        if low < 0 and max(-low, high) <= 1:
             raise _not_counts(label, "correlation", f"values from {low:.2g} to {high:.2g}")
-        if low > 0 and not whole and high <= 1:
+        if low > 0 and high <= 1:
             raise _not_counts(label, "density", f"all values lie below {high:.2g}")
-        if not whole and low >= 5 and middle >= 25 and high <= 350 and high <= 30 * low:
+        if low >= 5 and middle >= 25 and high <= 350 and high <= 30 * low:
             reason = f"no whole numbers, all from {low:.0f} to {high:.0f} as in mm"
             raise _not_counts(label, "length", reason)
+
+
+def _values_off_diagonal(matrix: NDArray[Any]) -> Iterator[tuple[float, float, float, bool]]:
+    """Yield least, median and largest value that is not 0, and whether all are whole.
+
+    Block by block of rows: the values of a large matrix would take several times its memory.
+    """
+    n_rows = max(1, _BLOCK_VALUES // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), n_rows):
+        block = np.array(matrix[start : start + n_rows], dtype=np.float64)
+        rows = np.arange(len(block))
+        block[rows, start + rows] = 0
+        values = block[np.isfinite(block) & (block != 0)]
+        if len(values):
+            whole = bool((values == np.rint(values)).all())
+            yield float(values.min()), float(np.median(values)), float(values.max()), whole
 
 
 def _by_kind(holdings: list[Holding]) -> list[Holding]:

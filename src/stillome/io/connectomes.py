@@ -14,7 +14,7 @@ from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import choose
 from stillome.io.find import PathLike, find_items
-from stillome.io.guarded_files import Item, open_item
+from stillome.io.guarded_files import open_item
 from stillome.io.lazy_stack import LazyStack
 from stillome.io.many_files import read_files
 from stillome.io.one_stack import read_stack
@@ -143,10 +143,13 @@ def _read(path: PathLike | Sequence[PathLike], options: ReadingOptions) -> Conne
     if isinstance(path, str | os.PathLike) and _is_cohort(path):
         return _from_cohort(Path(path))
     items, root = find_items(path)
-    stack = _as_stack(items[0], options) if len(items) == 1 else None
-    if stack is None:
+    if len(items) > 1:
         return read_files(items, root, options)
-    return read_stack(items[0], *stack, options)
+    contents = read_contents(items[0])
+    stack = _as_stack(contents, items[0].label, options)
+    if stack is None:
+        return read_files(items, root, options, contents)
+    return read_stack(items[0], contents, stack, options)
 
 
 def _is_cohort(path: PathLike) -> bool:
@@ -167,12 +170,11 @@ def _from_cohort(folder: Path) -> ConnectomeData:
     )
 
 
-def _as_stack(item: Item, options: ReadingOptions) -> tuple[Contents, Holding] | None:
+def _as_stack(contents: Contents, label: str, options: ReadingOptions) -> Holding | None:
     """Return the stack that a single file holds; None if it holds one subject's matrix."""
-    contents = read_contents(item)
-    holding = choose(contents.holdings, item.label, atlas=options.atlas, measure=options.measure)
+    holding = choose(contents.holdings, label, atlas=options.atlas, measure=options.measure)
     stacked = holding.edges or len(holding.values.shape) == 3
-    return (contents, holding) if stacked and not holding.partial else None
+    return holding if stacked and not holding.partial else None
 
 
 def read_subject_ids(subjects: PathLike | Sequence[str]) -> list[str]:

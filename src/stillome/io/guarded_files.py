@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from stillome.exceptions import FileError
+from stillome.io.free_memory import check_fits
 
 # Larger than any connectome file that is read in one piece; stacks are opened lazily.
 MAX_BYTES = 512 * 2**20
@@ -127,6 +128,7 @@ def read_bytes(path: Path, *, limit: int = MAX_BYTES, raw: bool = False) -> byte
         size = path.stat().st_size
         if size > limit:
             raise FileError(_too_large(path, limit))
+        check_fits(size, str(path))
         data = path.read_bytes()
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
@@ -187,7 +189,7 @@ def parse_xml(data: bytes, label: str) -> ElementTree.Element:
     """
     refuse_entities(data, label)
     try:
-        return ElementTree.fromstring(data)
+        return ElementTree.fromstring(data)  # noqa: S314 - entities are refused above
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise FileError(f"{label}: damaged XML ({error}). Write the file again.") from error
 
@@ -227,6 +229,7 @@ def _checked_members(item: Item, data: bytes) -> Iterator[tuple[zipfile.ZipInfo,
     total = sum(info.file_size for info in members)
     if total > MAX_BYTES or is_bomb(len(data), total):
         raise FileError(_too_large(item.path, MAX_BYTES))
+    check_fits(total, item.label)
     with archive:
         for info in members:
             _check_member(item, info)
@@ -257,6 +260,7 @@ def _unzipped(raw: bytes, path: Path, *, limit: int, partial: bool = False) -> b
                     break
                 if size > limit or is_bomb(source.tell(), size):
                     raise FileError(_too_large(path, limit))
+                check_fits(2 * size, str(path))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         if not (partial and isinstance(error, EOFError)):
             raise FileError(f"{path}: damaged gzip file ({error}). Make it again.") from error

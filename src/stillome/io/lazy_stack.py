@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from stillome.exceptions import FileError, InputError
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_dtype
+from stillome.io.free_memory import check_fits
 
 _SLICE_BYTES = 4 * 2**20
 # What HDF5, zarr and memory maps raise when a file is damaged behind its header.
@@ -106,15 +107,9 @@ class LazyStack:
 
     def read(self, positions: NDArray[np.intp], tally: Tally) -> NDArray[Any]:
         """Read and clean the subjects at `positions`; add what was found to `tally`."""
-        shape = self.shape
-        try:
-            block = np.empty((len(positions), *shape[1:]), dtype=self.dtype)
-        except (MemoryError, ValueError) as error:
-            size = len(positions) * shape[1] * shape[2] * self.dtype.itemsize / 2**30
-            raise FileError(
-                f"{self._cleaner.label_of(0)}: {size:.0f} GiB do not fit into memory. "
-                "Take fewer subjects at a time."
-            ) from error
+        shape, dtype = (len(positions), *self.shape[1:]), self.dtype
+        check_fits(2 * math.prod(shape) * dtype.itemsize, self._cleaner.label_of(0))
+        block = np.empty(shape, dtype=dtype)
         stored = positions if self._subjects is None else self._subjects[positions]
         step = self._step(block)
         for start in range(0, len(positions), step):

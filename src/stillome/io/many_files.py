@@ -23,8 +23,13 @@ from stillome.io.subject_ids import normalise_ids
 _SAMPLE = 16
 
 
-def read_files(items: Sequence[Item], root: Path | None, options: ReadingOptions) -> ConnectomeData:
-    """Read one matrix per subject from the files found.
+def read_files(
+    items: Sequence[Item],
+    root: Path | None,
+    options: ReadingOptions,
+    known: Contents | None = None,
+) -> ConnectomeData:
+    """Read one matrix per subject from the files found; `known` if the only one was read before.
 
     Raises
     ------
@@ -34,7 +39,7 @@ def read_files(items: Sequence[Item], root: Path | None, options: ReadingOptions
     selection = select_files(
         items, root, atlas=options.atlas, measure=options.measure, session=options.session
     )
-    readings, contents = _read_group(selection.counts, options)
+    readings, contents = _read_group(selection.counts, options, known)
     if options.measure is None:
         for reading in readings:
             check_name(reading.holding.measure, reading.label)
@@ -68,11 +73,13 @@ def read_files(items: Sequence[Item], root: Path | None, options: ReadingOptions
     )
 
 
-def _read_group(group: Group, options: ReadingOptions) -> tuple[list[Reading], list[Contents]]:
+def _read_group(
+    group: Group, options: ReadingOptions, known: Contents | None = None
+) -> tuple[list[Reading], list[Contents]]:
     readings: list[Reading] = []
     contents: list[Contents] = []
     for subject, item in group.members:
-        held = read_contents(item)
+        held = read_contents(item) if known is None else known
         holding = choose(held.holdings, item.label, atlas=options.atlas, measure=options.measure)
         if len(holding.values.shape) == 2 and not holding.edges:
             readings.append(Reading(item.label, subject, holding))

@@ -1,6 +1,5 @@
 """One file with all subjects: checked on a sample, then loaded or left in the file."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,13 +15,13 @@ from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import check_name, check_values, choice_note
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
-from stillome.io.free_memory import check_fits
+from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import Item
 from stillome.io.lazy_stack import STORAGE_ERRORS, LazyStack
 from stillome.io.reading_options import ReadingOptions
 from stillome.io.region_names import positions_of
 from stillome.io.remarks import empty_regions, remarks
-from stillome.io.stacks import axis_of
+from stillome.io.stacks import axis_of, check_stored
 from stillome.io.subject_ids import normalise_ids
 
 # Stacks up to this size are loaded and checked as a whole; larger ones stay in their file.
@@ -54,11 +53,14 @@ def read_stack(
     if options.measure is None:
         check_name(holding.measure, label)
     stack, ids, regions, notes = open_stack(holding, label, options)
+    stays = bool(options.lazy) or (options.lazy is None and stack.nbytes > LAZY_BYTES)
+    if not stays:
+        check_stored(holding.values, label)
     if options.measure is None and not holding.edges:
         _check_sample(holding, label, axis_of(tuple(holding.values.shape), options.axis, label))
     subject_ids = tuple(normalise_ids(ids, name=label))
     tally = Tally()
-    connectomes = _loaded(stack, options.lazy, tally)
+    connectomes = _loaded(stack, stays, tally)
     lengths, more = _lengths(contents, holding, label, len(regions), options)
     is_length = options.is_length(holding.measure)
     found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
@@ -108,8 +110,10 @@ def open_stack(
 
 def _check_sample(holding: Holding, label: str, axis: int) -> None:
     """Check whether the values of the first subjects can be counts (E5)."""
-    place: list[slice] = [slice(None)] * 3
-    place[axis] = slice(0, _SAMPLE)
+    shape = list(holding.values.shape)
+    shape[axis] = min(shape[axis], _SAMPLE)
+    check_array(shape, label, itemsize=holding.values.dtype.itemsize)
+    place = [slice(length) for length in shape]
     try:
         raw = np.moveaxis(np.asarray(holding.values[tuple(place)]), axis, 0)
     except STORAGE_ERRORS as error:
@@ -117,9 +121,9 @@ def _check_sample(holding: Holding, label: str, axis: int) -> None:
     check_values(as_numbers(raw, label), [label] * len(raw), holding.measure)
 
 
-def _loaded(stack: LazyStack, lazy: bool | None, tally: Tally) -> Any:
+def _loaded(stack: LazyStack, stays: bool, tally: Tally) -> Any:
     """Read a stack if it fits; otherwise check its first subjects and leave it in its file."""
-    if lazy or (lazy is None and stack.nbytes > LAZY_BYTES):
+    if stays:
         stack.read(np.arange(min(_SAMPLE, len(stack))), tally)
         return stack
     return stack.read(np.arange(len(stack)), tally)
@@ -134,7 +138,7 @@ def _lengths(
     if options.lazy and len(found.values.shape) == 3:
         return None, ("fibre lengths are in the file too; not read.",)
     try:
-        check_fits(3 * 8 * math.prod(found.values.shape), label)
+        check_stored(found.values, label)
         if len(found.values.shape) == 2:
             matrices = assemble([Reading(label, "all", found)], options.labels).matrices
         else:
@@ -181,7 +185,7 @@ def _regions(
 
 def _matrices(vectors: Any, label: str, options: ReadingOptions) -> NDArray[Any]:
     """Build matrices from edge vectors (n, E), in the order that the user gives."""
-    check_fits(3 * 8 * math.prod(vectors.shape), label)
+    check_stored(vectors, label)
     array = as_numbers(vectors[...], label)
     n_edges = array.shape[1]
     root = int((8 * n_edges + 1) ** 0.5)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.io.clean import Tally
+from stillome.io.clean import Tally, blocks_of
 
 _LISTED = 5
 _STORED = {
@@ -24,9 +24,15 @@ def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> t
         notes.append(f"diagonals set to 0 ({tally.diagonal_fraction:.1%} of all fibres).")
     stored = {form: n for form, n in tally.triangles.items() if form != "symmetric"}
     notes.extend(f"{n} matrices were stored {_STORED[form]}." for form, n in stored.items())
-    if not is_length and sample.dtype.kind == "f" and (sample != np.rint(sample)).any():
+    if not is_length and sample.dtype.kind == "f" and not _whole(sample):
         notes.append("not integer: SIFT2-weighted? Kept as they are.")
     return tuple(notes)
+
+
+def _whole(sample: NDArray[Any]) -> bool:
+    # Row by row of the largest matrices, since numbers rounded take as much memory again.
+    blocks = (part for matrix in sample for _, part in blocks_of(matrix))
+    return all(bool((part == np.rint(part)).all()) for part in blocks)
 
 
 def empty_regions(

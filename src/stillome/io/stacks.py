@@ -12,6 +12,9 @@ from stillome.exceptions import FileError
 from stillome.io.connectome_data import Holding
 from stillome.io.connectome_measures import kind_of
 from stillome.io.formats.hdf5_text import read_texts
+from stillome.io.free_memory import check_array
+from stillome.io.guarded_files import is_bomb
+from stillome.io.lazy_stack import STORAGE_ERRORS
 
 _SUBJECTS = re.compile(
     r"(subjects?|participants?|eids?|sub)(_?ids?)?$|(^|_)ids?$|subjectkey$", re.I
@@ -74,6 +77,7 @@ def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
         return None
     if isinstance(value, h5py.Dataset) and value.dtype.kind == "O":
         return read_texts(value) if h5py.check_string_dtype(value.dtype) else None
+    check_stored(value, label)
     array = np.asarray(value[...]).ravel()
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.rint(array)).all():
         array = array.astype(np.int64)
@@ -82,6 +86,29 @@ def texts_of(value: Any, label: str) -> tuple[str, ...] | None:
     if array.dtype.kind in "UTO" and all(isinstance(item, str) for item in array):
         return tuple(str(item).strip("\0 ") for item in array)
     return tuple(str(int(item)) for item in array) if array.dtype.kind in "iu" else None
+
+
+def check_stored(values: Any, label: str) -> None:
+    """Refuse to load an array that does not fit into memory, or of which hardly any is stored.
+
+    HDF5 and zarr answer with zeros for what was never written. A stack may stay in its file.
+
+    Raises
+    ------
+    FileError
+    """
+    size = math.prod(values.shape) * values.dtype.itemsize
+    stored = size
+    try:
+        if isinstance(values, h5py.Dataset):
+            stored = values.id.get_storage_size()
+        elif hasattr(values, "nbytes_stored"):  # zarr
+            stored = values.nbytes_stored()
+    except STORAGE_ERRORS as error:
+        raise FileError(f"{label}: damaged ({error}). Copy it again.") from error
+    if is_bomb(stored, size):
+        raise FileError(f"{label}: claims more than 300 times what is stored. Save it again.")
+    check_array(values.shape, label, itemsize=values.dtype.itemsize)
 
 
 def axis_of(shape: tuple[int, ...], axis: int | None, label: str) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from stillome.cohort.validation.subject_checks import leads_elsewhere
 from stillome.exceptions import InputError
+from stillome.spreadsheets import is_formula
 
 # What tables call the column of ids, in lower case, the most specific name first.
 ID_COLUMNS = (
@@ -50,6 +51,8 @@ def normalise_id(subject: str) -> str:
         raise InputError(f"id {subject!r} is empty; name the subject.")
     if any(mark in normal for mark in "\t\n\r\0"):
         raise InputError(f"id {subject!r} holds a tab, line break or null; rename the subject.")
+    if is_formula(normal):
+        raise InputError(f"id {subject!r} would be a formula in a spreadsheet; rename the subject.")
     if leads_elsewhere(normal):
         raise InputError(f"id {subject!r} would lead to another folder; rename the subject.")
     return normal

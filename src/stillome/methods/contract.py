@@ -24,6 +24,7 @@ from stillome.cohort.validation import (
 )
 from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
+from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude, is_whole
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.cautions import (
@@ -51,7 +52,7 @@ class TrainingData(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether the edges are fibre counts (whole numbers) rather than weights."""
-        return self.edges.dtype.kind in "iu" or bool((self.edges == np.floor(self.edges)).all())
+        return is_whole(self.edges)
 
 
 class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
@@ -186,6 +187,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
         warn_of_twins(connectomes)
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
+        check_magnitude(edges)
+        check_alike(edges)
         if confounds is None and needs_confounds:
             raise ConfoundsError(
                 f"{type(self).__name__}.fit needs confounds: the motion of the subjects in X. "
@@ -231,6 +234,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
         found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
+        check_magnitude(matrices_to_edges(found, check=False))
         return in_wide_dtype(found)
 
     def _new_edges(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:

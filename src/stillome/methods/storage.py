@@ -26,7 +26,7 @@ from stillome.methods.registry import METHODS
 from stillome.persistence import read_json, write_json, written_aside
 
 FORMAT = "stillome-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 HEADER = "model.json"
 ARRAYS = "arrays.safetensors"
 _PARAMETER = "parameter."

@@ -10,6 +10,7 @@ import pandas as pd
 
 from stillome.exceptions import FileError
 from stillome.persistence import MISSING
+from stillome.spreadsheets import with_formulas
 
 _YES_NO = {"True": True, "False": False}
 
@@ -39,8 +40,10 @@ def read_run_table(path: str | os.PathLike[str], columns: Columns) -> pd.DataFra
     text, numbers, yes_no = columns
     try:
         # As text, which keeps "001"; NumPy then reads the shortest decimal back to the same bits.
-        table = pd.read_csv(
-            path, sep="\t", dtype=str, keep_default_na=False, na_values=[], encoding="utf-8"
+        table = with_formulas(
+            pd.read_csv(
+                path, sep="\t", dtype=str, keep_default_na=False, na_values=[], encoding="utf-8"
+            )
         )
     except (OSError, ValueError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import stillome
-from stillome.exceptions import InputError
+from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.linear.combat import ComBat
-from stillome.methods.linear.combat_gam import ComBatGAM, SmoothColumns
+from stillome.methods.linear.combat_gam import ComBatGAM, SmoothMotion
 from stillome.methods.linear.covbat import CovBat
 from stillome.methods.storage import load_model
 
@@ -144,7 +144,7 @@ def test_no_private_part_of_combatlearn_is_named():
 
 def test_splines_of_ties_and_outside_the_range():
     values = np.append(np.zeros(60), np.linspace(0.1, 1, 40))[:, None]
-    splines = SmoothColumns.fit(values, 8)
+    splines = SmoothMotion.fit(values, 8)
     inside = splines.of(np.array([[0.0], [1.0]]))
     assert_allclose(splines.of(np.array([[-5.0], [9.0]])), inside)
     assert np.isfinite(splines.of(values)).all()
@@ -168,3 +168,9 @@ def test_without_motion_combat_gam_is_combat():
     answers = [kind(n_components=4).fit(DATA.X, **given).adjust(DATA.X, **given) for kind in
                (ComBat, ComBatGAM)]  # fmt: skip
     assert_allclose(*answers, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [ComBat, CovBat, ComBatGAM])
+def test_more_batches_than_subjects_can_fill_are_told(model):
+    with pytest.warns(StillomeWarning, match=r"n_batches=1000: \d+ are used"):
+        fitted(model(n_batches=1000))

@@ -34,6 +34,7 @@ def data():
     X = rng.poisson(np.exp(level - 0.5 * confounds[:, :1] - 20 * confounds[:, 1:]))
     y = latent @ rng.standard_normal((4, 2)) + rng.standard_normal((160, 2))
     y[::9, 1] = np.nan
+    confounds[N_TRAIN:] = np.minimum(confounds[N_TRAIN:], confounds[:N_TRAIN].max(axis=0))
     return X, confounds, y
 
 
@@ -185,6 +186,16 @@ def test_edgewise_is_a_straight_line_per_edge(data):
         slope, _ = np.polyfit(motion[:N_TRAIN], np.log1p(X[:N_TRAIN, edge]), 1)
         expected = np.log1p(X[N_TRAIN:, edge]) - slope * (motion[N_TRAIN:] - 0.1)
         assert_allclose(adjusted[:, edge], np.expm1(np.maximum(expected, 0)), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", [EdgewiseRegression, PCARegression, SOG])
+def test_beyond_the_training_subjects_the_effect_of_motion_does_not_grow(method, data):
+    X, confounds, _ = data
+    model = method(n_components=5).fit(X[:N_TRAIN], confounds=confounds[:N_TRAIN])
+    most = np.tile(confounds[:N_TRAIN].max(axis=0), (len(X) - N_TRAIN, 1))
+    with pytest.warns(StillomeWarning, match="far outside the training range"):
+        beyond = model.adjust(X[N_TRAIN:], confounds=50 * most)
+    assert_array_equal(beyond, model.adjust(X[N_TRAIN:], confounds=most))
 
 
 def test_collinear_confounds_share_their_effect():

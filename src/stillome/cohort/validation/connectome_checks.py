@@ -13,7 +13,7 @@ from stillome.exceptions import InputError
 # Large stacks are judged in slices of about this many bytes, so that a memory-mapped cohort is
 # looked at without being loaded.
 _SLICE_BYTES = 64 * 2**20
-_SYMMETRY_TOLERANCE = 1e-6
+_SYMMETRY_TOLERANCE = 1e-6  # of the largest value, so that the unit of weights does not matter
 _FEWEST_EDGES = 10  # of a network; in a smaller one, no edge need have fibres
 
 
@@ -168,7 +168,7 @@ def _check_symmetry(
     if part.dtype.kind == "f":
         # Off the diagonal all is finite by now; on it even inf - inf may happen, and is no gap.
         with np.errstate(invalid="ignore", over="ignore"):
-            gap = np.abs(part - transposed) > _SYMMETRY_TOLERANCE * (1 + np.abs(part))
+            gap = np.abs(part - transposed) > _SYMMETRY_TOLERANCE * _largest_off_diagonal(part)
         diagonal = np.arange(part.shape[1])
         gap[:, diagonal, diagonal] = False
     else:
@@ -181,6 +181,12 @@ def _check_symmetry(
             f"at edge {_edge(place[1:], part.shape, regions)} but {part[mirrored]:g} mirrored. "
             "Symmetrise the matrices first."
         )
+
+
+def _largest_off_diagonal(part: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest value of matrices (n, V, V), shape (n, 1, 1); the diagonal is anything."""
+    off = ~np.eye(part.shape[1], dtype=bool)
+    return np.max(part, axis=(1, 2), keepdims=True, where=off, initial=0)
 
 
 def _check_not_empty(

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.exceptions import InputError
 
+_LARGEST = 10**9
+
 
 def as_numbers(values: ArrayLike, name: str = "values") -> NDArray[Any]:
     """Give anything array-like back as an array of real numbers or booleans.
@@ -45,7 +47,7 @@ def as_numbers(values: ArrayLike, name: str = "values") -> NDArray[Any]:
 
 
 def check_count(value: int, name: str, *, minimum: int = 0) -> int:
-    """Judge a whole number that may not be below `minimum`.
+    """Judge a whole number that may not be below `minimum`, nor too large for any array.
 
     Examples
     --------
@@ -54,6 +56,8 @@ def check_count(value: int, name: str, *, minimum: int = 0) -> int:
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < minimum:
         raise InputError(f"{name}={value!r}; expected a whole number ≥ {minimum}.")
+    if value > _LARGEST:
+        raise InputError(f"{name}={value!r}; expected a whole number ≤ {_LARGEST:,}.")
     return int(value)
 
 

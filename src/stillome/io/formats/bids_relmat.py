@@ -99,7 +99,8 @@ def _sparse(item: Item, regions: tuple[str, ...] | None) -> Holding:
     if regions is None:
         return edges_to_holding(pairs, weights, measure="count", label=item.label)
     places = [str(i) for i in range(len(regions))]
-    numbered = all(name in set(places) for pair in pairs for name in pair)
+    known = set(places)
+    numbered = all(name in known for pair in pairs for name in pair)
     nodes = places if numbered else list(regions)
     holding = edges_to_holding(pairs, weights, measure="count", label=item.label, nodes=nodes)
     return replace(holding, regions=regions)

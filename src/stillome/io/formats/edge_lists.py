@@ -15,6 +15,7 @@ from stillome.io.formats.text_matrix import (
     split_cells,
     to_number,
 )
+from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import Item
 from stillome.io.subject_ids import ID_COLUMNS
 
@@ -29,7 +30,6 @@ _ENDS = (
     ("i", "j"),
 )
 _MAX_REGIONS = 20_000
-_MAX_BYTES = 512 * 2**20
 
 
 def recognises(item: Item, head: bytes) -> bool:
@@ -97,25 +97,25 @@ def edges_to_holding(
     places = {name: i for i, name in enumerate(names)}
     subjects = list(dict.fromkeys(owners)) if owners is not None else ["only"]
     number = {subject: i for i, subject in enumerate(subjects)}
-    if len(names) > _MAX_REGIONS or len(subjects) * len(names) ** 2 * 8 > _MAX_BYTES:
+    shape = (len(subjects), len(names), len(names))
+    if len(names) > _MAX_REGIONS:
         raise FileError(f"{label}: {len(names)} regions are more than an edge list can fill.")
+    check_array(shape, label)
     which = np.array([number[o] for o in owners] if owners is not None else [0] * len(pairs))
     try:
         left = np.array([places[pair[0]] for pair in pairs], dtype=np.intp)
         right = np.array([places[pair[1]] for pair in pairs], dtype=np.intp)
     except KeyError as error:
         raise FileError(f"{label}: an edge leads to {error}, which is not a region.") from error
-    stack = np.zeros((len(subjects), len(names), len(names)))
-    listed = np.zeros(stack.shape, dtype=bool)
-    flat = np.ravel_multi_index((which, left, right), stack.shape)
+    stack = np.zeros(shape)
+    flat = np.ravel_multi_index((which, left, right), shape)
     if len(np.unique(flat)) != len(flat):
         seen, counts = np.unique(flat, return_counts=True)
-        _, i, j = np.unravel_index(seen[counts > 1][0], stack.shape)
+        _, i, j = np.unravel_index(seen[counts > 1][0], shape)
         raise FileError(f"{label}: pair {names[i]}/{names[j]} is listed twice. Keep one line.")
     stack[which, left, right] = weights
-    listed[which, left, right] = True
-    once = listed & ~np.swapaxes(listed, 1, 2)
-    stack += np.where(np.swapaxes(once, 1, 2), np.swapaxes(stack, 1, 2), 0)
+    once = ~np.isin(np.ravel_multi_index((which, right, left), shape), flat)
+    stack[which[once], right[once], left[once]] = weights[once]
     return Holding(
         stack if owners is not None else stack[0],
         measure=measure,

@@ -20,6 +20,7 @@ from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.mrtrix import atlas_of, measure_of
+from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import MAX_BYTES, Item, parse_xml
 
 PRODUCER = "micapipe"
@@ -70,6 +71,7 @@ def _values(array: ElementTree.Element, label: str) -> NDArray[Any]:
     size = math.prod(shape) * dtype.itemsize
     if not shape or min(shape) < 1 or size > MAX_BYTES:
         raise FileError(f"{label}: GIFTI array of impossible size {shape}. Write it again.")
+    check_array(shape, label)
     text = array.findtext("Data") or ""
     encoding = array.get("Encoding", "")
     if encoding == "ASCII":

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
+from stillome.io.free_memory import check_fits
 from stillome.io.guarded_files import BLOCK, MAX_BYTES, is_bomb
 
 _STORAGE = {
@@ -103,6 +104,7 @@ class _Reader:
         try:
             while not stream.eof and (block := stream.decompress(rest, BLOCK)):
                 data += block
+                check_fits(2 * len(data), self.label)
                 rest = stream.unconsumed_tail
                 if len(data) > self.budget or is_bomb(len(packed), len(data)):
                     raise FileError(

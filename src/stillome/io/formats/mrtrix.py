@@ -9,7 +9,13 @@ from pathlib import Path
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.connectome_measures import kind_of
-from stillome.io.formats.text_matrix import first_cells, is_number, parse_matrix, write_text_matrix
+from stillome.io.formats.text_matrix import (
+    first_cells,
+    is_nearly_square,
+    is_number,
+    parse_matrix,
+    write_text_matrix,
+)
 from stillome.io.guarded_files import Item
 
 PRODUCER = "MRtrix3"
@@ -32,8 +38,10 @@ def recognises_labelled(item: Item, head: bytes) -> bool:
     if not item.name.endswith(_SUFFIXES) or len(cells) < 2 or all(is_number(c) for c in cells):
         return False
     try:
-        matrix = parse_matrix(item)
+        matrix = parse_matrix(item) if is_nearly_square(item.text()) else None
     except FileError:
+        return False
+    if matrix is None:
         return False
     named_alike = matrix.rows is None or matrix.rows == matrix.columns
     return matrix.values.shape[0] == matrix.values.shape[1] > 1 and named_alike

@@ -2,9 +2,10 @@
 
 import csv
 import gzip
+import itertools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.exceptions import FileError
+from stillome.io.free_memory import check_array, check_fits
 from stillome.io.guarded_files import Item, decoded
 
 _PLAIN = b"0123456789.,eE+-\n\r\t "
-_FAST_BYTES = 16 * 2**20
+_BLOCK_BYTES = 2**20
+_CELL_BYTES = 60  # of a short text in a list
 _MISSING = frozenset({"nan", "n/a", "na", ""})
 
 
@@ -31,16 +34,18 @@ class TextMatrix(NamedTuple):
 def parse_matrix(item: Item) -> TextMatrix:
     """Read a delimited matrix; lines starting with ``#`` are comments.
 
+    Rows become numbers one by one: cells as text take ten times the memory of numbers.
+
     Raises
     ------
     FileError
         If a cell is not a number or the rows differ in length.
     """
     data = item.data()
-    fast = _parse_plain(data)
+    fast = _parse_plain(data, item.label)
     if fast is not None:
         return TextMatrix(fast, None, None)
-    return _parse_cells(split_cells(decoded(data, item.label), item.label), item.label)
+    return _parse_cells(_rows_of(decoded(data, item.label), item.label), item.label)
 
 
 def split_cells(text: str, label: str) -> list[list[str]]:
@@ -51,21 +56,43 @@ def split_cells(text: str, label: str) -> list[list[str]]:
     FileError
         If there is no row, or rows differ in length.
     """
+    check_fits(2 * len(text) + _CELL_BYTES * _n_cells(text), label)
+    rows = list(_rows_of(text, label))
+    if all(len(row) > 1 and not row[-1] for row in rows):
+        rows = [row[:-1] for row in rows]
+    return rows
+
+
+def is_nearly_square(text: str) -> bool:
+    """Whether a text has as many lines as columns, but for names above and beside the numbers."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines:
+        return False
+    mark = delimiter_of(lines[0])
+    width = len(lines[0].split()) if mark is None else lines[0].count(mark) + 1
+    return abs(len(lines) - width) <= 2
+
+
+def _rows_of(text: str, label: str) -> Iterator[list[str]]:
+    """Yield rows of cells; the last cell is empty where lines end with a delimiter."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines:
         raise FileError(f"{label}: empty; no matrix in it. Write the file again.")
     mark = delimiter_of(lines[0])
     if mark is None:
-        rows = [line.split("#", 1)[0].split() for line in lines]
-    else:
-        try:
-            rows = list(csv.reader(lines, delimiter=mark))
-        except csv.Error as error:
-            raise FileError(f"{label}: not a table ({error}). Write the file again.") from error
-        rows = [[cell.strip() for cell in row] for row in rows]
-        if all(len(row) > 1 and not row[-1] for row in rows):
-            rows = [row[:-1] for row in rows]
-    return rows
+        yield from (line.split("#", 1)[0].split() for line in lines)
+        return
+    try:
+        for row in csv.reader(lines, delimiter=mark):
+            yield [cell.strip() for cell in row]
+    except csv.Error as error:
+        raise FileError(f"{label}: not a table ({error}). Write the file again.") from error
+
+
+def _n_cells(text: str) -> int:
+    """Return about how many cells a text has."""
+    mark = delimiter_of(text.split("\n", 1)[0])
+    return text.count("\n") + text.count(mark or " ") + 1
 
 
 def first_cells(head: bytes) -> list[str]:
@@ -134,49 +161,96 @@ def format_number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
-def _parse_plain(data: bytes) -> Floats | None:
+def _parse_plain(data: bytes, label: str) -> Floats | None:
     """Parse rows of plain numbers as JSON, which is twice as fast as any parser of tables."""
-    if len(data) > _FAST_BYTES or data.translate(None, _PLAIN):
+    if data.translate(None, _PLAIN):
         return None
     body = data.strip().replace(b"\r\n", b"\n")
     first = body.split(b"\n", 1)[0]
-    if b"\t" in first:
-        body = body.replace(b"\t", b",")
-    elif b"," not in first:
-        body = b"\n".join(b",".join(line.split()) for line in body.split(b"\n"))
+    n_columns = max(first.count(b"\t"), first.count(b","), len(first.split()) - 1) + 1
+    check_array((body.count(b"\n") + 1, n_columns), label)
     try:
-        rows = json.loads(b"[[" + body.replace(b"\n", b"],[") + b"]]")
-        values = np.array(rows, dtype=np.float64)
+        parts = [_plain_rows(block, first) for block in _blocks_of_lines(body)]
+        values = np.concatenate(parts)
     except (ValueError, OverflowError):
         return None
     return values if values.ndim == 2 and values.size else None
 
 
-def _parse_cells(rows: list[list[str]], label: str) -> TextMatrix:
-    columns: tuple[str, ...] | None = None
-    names: tuple[str, ...] | None = None
-    if not all(is_number(cell) for cell in rows[0]):
-        columns, rows = tuple(rows[0]), rows[1:]
-    width = len(rows[0]) if rows else 0
-    for number, row in enumerate(rows, start=1):
+def _blocks_of_lines(body: bytes) -> Iterator[bytes]:
+    """Cut text at line ends into blocks, whose numbers take little memory as Python objects."""
+    start = 0
+    while start < len(body):
+        end = body.find(b"\n", start + _BLOCK_BYTES)
+        end = len(body) if end < 0 else end
+        yield body[start:end]
+        start = end + 1
+
+
+def _plain_rows(block: bytes, first: bytes) -> Floats:
+    if b"\t" in first:
+        block = block.replace(b"\t", b",")
+    elif b"," not in first:
+        block = b"\n".join(b",".join(line.split()) for line in block.split(b"\n"))
+    return np.array(json.loads(b"[[" + block.replace(b"\n", b"],[") + b"]]"), dtype=np.float64)
+
+
+class _Body:
+    """Rows of a table as numbers, with their first cells as text, which may be names."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.starts: list[str] = []
+        self.numbers: list[Floats] = []
+        self.open_end = True  # every line ends with a delimiter
+
+    def add(self, row: list[str]) -> None:
+        """Add a row, which must be as long as those before."""
+        width = len(self.numbers[0]) if self.numbers else len(row)
         if len(row) != width:
             raise FileError(
-                f"{label}: row {number} has {len(row)} cells, the first has {width}. "
-                "The file may be cut off."
+                f"{self.label}: row {len(self.numbers) + 1} has {len(row)} cells, the first has "
+                f"{width}. The file may be cut off."
             )
-    if rows and width > 1 and not all(is_number(row[0]) for row in rows):
-        names, rows = tuple(row[0] for row in rows), [row[1:] for row in rows]
-    if not rows:
-        raise FileError(f"{label}: no numbers in it. Write the file again.")
-    if columns is not None and names is not None and len(columns) == len(rows[0]) + 1:
-        columns = columns[1:]
-    if columns is not None and len(columns) != len(rows[0]):
-        raise FileError(f"{label}: {len(columns)} names above {len(rows[0])} columns.")
-    return TextMatrix(_numbers(rows, label), columns, names)
+        named = len(row) > 1 and not is_number(row[0])
+        self.numbers.append(_numbers(["nan", *row[1:]] if named else row, self.label))
+        if len(self.numbers) == 1:
+            check_array((len(row), len(row)), self.label)  # most matrices are square
+        self.starts.append(row[0] if row else "")
+        self.open_end &= len(row) > 1 and not row[-1]
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names beside the rows, if there are any."""
+        return None if all(map(is_number, self.starts)) else tuple(self.starts)
 
 
-def _numbers(rows: list[list[str]], label: str) -> Floats:
+def _numbers(cells: list[str], label: str) -> Floats:
     try:
-        return np.array([[to_number(cell) for cell in row] for row in rows])
+        return np.array(list(map(float, cells)))
+    except ValueError:  # some are missing
+        pass
+    try:
+        return np.array([to_number(cell) for cell in cells])
     except ValueError as error:
         raise FileError(f"{label}: a cell is not a number ({error}). Correct it.") from error
+
+
+def _parse_cells(rows: Iterator[list[str]], label: str) -> TextMatrix:
+    first = next(rows)
+    columns = None if all(is_number(cell) for cell in first) else tuple(first)
+    body = _Body(label)
+    for row in rows if columns is not None else itertools.chain([first], rows):
+        body.add(row)
+    if not body.numbers:
+        raise FileError(f"{label}: no numbers in it. Write the file again.")
+    values, names = np.array(body.numbers), body.names
+    if body.open_end and (columns is None or not columns[-1]):
+        values, columns = values[:, :-1], None if columns is None else columns[:-1]
+    if names is not None:
+        values = values[:, 1:]
+    if columns is not None and names is not None and len(columns) == values.shape[1] + 1:
+        columns = columns[1:]
+    if columns is not None and len(columns) != values.shape[1]:
+        raise FileError(f"{label}: {len(columns)} names above {values.shape[1]} columns.")
+    return TextMatrix(values, columns, names)

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from stillome.arrays import Floats
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.formats.text_matrix import delimiter_of, first_cells, format_number
+from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import Item, decoded
 from stillome.io.subject_ids import ID_COLUMNS
 
@@ -35,22 +36,27 @@ def read(item: Item) -> Contents:
     FileError
         If the table has no ids, or the pairs are not those of one set of regions.
     """
-    data = item.data()
-    text = decoded(data, item.label)
-    names, rows = _cells(text, item.label)
+    names, rows = _cells(decoded(item.data(), item.label), item.label)
     places = [i for i, name in enumerate(names) if _is_edge(name)]
     edges = [names[i] for i in places]
-    ids = _ids(names, rows, item.label)
+    column = _id_column(names, item.label)
+    ids: list[str] = []
+    numbers: list[Floats] = []
     try:
-        values = np.array([[_number(row[i]) for i in places] for row in rows], dtype=np.float64)
+        for row in rows:
+            ids.append(row[column])
+            numbers.append(np.array([_number(row[i]) for i in places]))
     except ValueError as error:
         raise FileError(f"{item.label}: a cell is not a number ({error}). Correct it.") from error
+    if not numbers:
+        raise FileError(f"{item.label}: no subjects in it. Add a row for each.")
+    values = np.array(numbers)
     if all(_NUMBERED.match(name) for name in edges):
-        numbers = [int(re.sub(r"\D", "", name)) for name in edges]
-        vectors = values[:, np.argsort(numbers, kind="stable")]
-        return Contents(PRODUCER, (Holding(vectors, subject_ids=ids, edges=True),))
+        order = np.argsort([int(re.sub(r"\D", "", name)) for name in edges], kind="stable")
+        vectors = values[:, order]
+        return Contents(PRODUCER, (Holding(vectors, subject_ids=tuple(ids), edges=True),))
     matrices, regions = _matrices(values, edges, item.label)
-    return Contents(PRODUCER, (Holding(matrices, regions=regions, subject_ids=ids),))
+    return Contents(PRODUCER, (Holding(matrices, regions=regions, subject_ids=tuple(ids)),))
 
 
 def write(path: Path, holding: Holding) -> None:
@@ -74,42 +80,49 @@ def _is_edge(name: str) -> bool:
     return bool(_NUMBERED.match(name)) or bool(mark and left and right)
 
 
-def _cells(text: str, label: str) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns, and the cells of every row.
+def _cells(text: str, label: str) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the names of the columns, and the rows of cells one by one.
 
     A table of 400 regions has 80,000 columns; pandas would take minutes.
     """
     first = text.split("\n", maxsplit=1)[0]
     mark = delimiter_of(first)
+    # Both directions of an edge are in the answer.
+    check_array((text.count("\n") + 1, 2, len(first.split(mark))), label)
+    rows = _rows(text, mark, label)
+    names = next(rows)
+    return names, _checked(rows, len(names), label)
+
+
+def _rows(text: str, mark: str | None, label: str) -> Iterator[list[str]]:
     try:
         if mark is None:
-            rows = [line.split() for line in text.splitlines()]
+            yield from (row for line in text.splitlines() if (row := line.split()))
         else:
-            rows = list(csv.reader(io.StringIO(text), delimiter=mark, strict=True))
+            yield from filter(None, csv.reader(io.StringIO(text), delimiter=mark, strict=True))
     except csv.Error as error:
         raise FileError(f"{label}: not a table ({error}). Correct it.") from error
-    names, *rest = [row for row in rows if row]
-    wrong = next((i for i, row in enumerate(rest) if len(row) != len(names)), None)
-    if wrong is not None:
-        raise FileError(
-            f"{label}: {len(rest[wrong])} cells in row {wrong + 2}, expected {len(names)}. "
-            "Correct it."
-        )
-    return names, rest
+
+
+def _checked(rows: Iterator[list[str]], width: int, label: str) -> Iterator[list[str]]:
+    for number, row in enumerate(rows, start=2):
+        if len(row) != width:
+            raise FileError(
+                f"{label}: {len(row)} cells in row {number}, expected {width}. Correct it."
+            )
+        yield row
 
 
 def _number(cell: str) -> float:
     return math.nan if cell in ("n/a", "NA", "") else float(cell)
 
 
-def _ids(names: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> tuple[str, ...]:
+def _id_column(names: Sequence[str], label: str) -> int:
     lower = {name.lower(): i for i, name in enumerate(names) if not _is_edge(name)}
     column = next((lower[name] for name in ID_COLUMNS if name in lower), None)
     if column is None:
         raise FileError(f"{label}: no column of subject ids. Call it participant_id.")
-    if not rows:
-        raise FileError(f"{label}: no subjects in it. Add a row for each.")
-    return tuple(row[column] for row in rows)
+    return column
 
 
 def _matrices(values: Floats, edges: Sequence[str], label: str) -> tuple[Floats, tuple[str, ...]]:

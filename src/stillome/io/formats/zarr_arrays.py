@@ -77,7 +77,12 @@ def open_array(folder: Path, metadata: dict[str, Any], label: str) -> zarr.Array
             array = zarr.open_array(store, mode="r", zarr_format=version)
         dtype = array.dtype
         store.size = check_pieces(array.shape, array.chunks, dtype.itemsize, label)
+        there = array.nchunks_initialized
     except STORAGE_ERRORS as error:
         raise FileError(f"{label}: zarr metadata that cannot be read ({error}).") from error
+    if array.size and not there:
+        raise FileError(
+            f"{label}: none of its chunks is there under the name that the metadata say."
+        )
     store.text = dtype.kind not in "biufSU"
     return array

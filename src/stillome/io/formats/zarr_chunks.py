@@ -18,7 +18,9 @@ from stillome.io.clean import pickled
 from stillome.io.guarded_files import MAX_BYTES, read_bytes
 
 _MAX_TEXT = 64 * 2**20
-_MAX_PIECES = 10_000
+_MAX_PIECES = 100  # of one subject
+_MAX_SMALL, _SMALL = 5_000, 1024  # chunks, bytes: one file for every number takes minutes
+_MAX_NAMES = 10_000  # pieces of a list of names
 _CHECKSUM = "crc32c"
 _TEXT = "vlen-utf8"
 
@@ -69,8 +71,9 @@ def check_pieces(shape: tuple[int, ...], chunks: tuple[int, ...], itemsize: int,
     if size > MAX_BYTES:
         raise FileError(f"{label}: chunks of more than 512 MiB. Save it with smaller chunks.")
     counts = [-(-length // max(1, chunk)) for length, chunk in zip(shape, chunks, strict=True)]
-    along = max(counts, default=1) if len(counts) > 1 else 1
-    if math.prod(counts) > _MAX_PIECES * max(1, along):
+    number = math.prod(counts)
+    most = _MAX_PIECES * max(1, *counts) if len(counts) > 1 else _MAX_NAMES
+    if number > most or (number > _MAX_SMALL and size < _SMALL):
         raise FileError(f"{label}: too many small chunks. Save it with larger chunks.")
     return size
 

@@ -15,7 +15,7 @@ from stillome.exceptions import FileError
 from stillome.io.connectome_data import Contents, Holding
 from stillome.io.guarded_files import Item, read_bytes
 from stillome.io.lazy_stack import STORAGE_ERRORS
-from stillome.io.stacks import holdings_from
+from stillome.io.stacks import check_stored, holdings_from
 
 PRODUCER = "zarr stack"
 _METADATA = (".zarray", ".zgroup", "zarr.json")
@@ -40,7 +40,7 @@ def read(item: Item) -> Contents:
     """
     arrays = _arrays_in(item)
     try:
-        variables = {name: _read_names(array) for name, array in arrays.items()}
+        variables = {name: _read_names(array, item.label) for name, array in arrays.items()}
     except STORAGE_ERRORS as error:
         raise FileError(f"{item.label}: damaged zarr store ({error}). Copy it again.") from error
     return Contents(PRODUCER, holdings_from(variables, item.label))
@@ -72,9 +72,12 @@ def _missing(label: str) -> FileError:
     )
 
 
-def _read_names(array: Any) -> Any:
+def _read_names(array: Any, label: str) -> Any:
     """Read ids and names, which are short; stacks stay in the store."""
-    return array[...] if array.ndim == 1 and array.dtype.kind != "f" else array
+    if array.ndim != 1 or array.dtype.kind == "f":
+        return array
+    check_stored(array, label)
+    return array[...]
 
 
 def _arrays_in(item: Item) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from stillome.io.find_subjects import session_of, subjects_of
 from stillome.io.guarded_files import existing_path, open_item, refuse_locked_folder
 from stillome.io.motion.abcd import MOTION_COLUMNS
 from stillome.io.motion.itk_transforms import mat_kind
+from stillome.io.sidecars import parse_object
 from stillome.io.subject_ids import ID_COLUMNS
 
 # Kinds of which a subject has one file per frame; of all others there is one file.
@@ -30,6 +31,7 @@ _SUFFIXES = {
     ".par": "mcflirt_parameters",
 }
 # Registrations to another image (diff2str.mat, dwi_to_T1w.mat) do not measure motion.
+_EDDY_QUAD = "qc.json"
 _REGISTRATION = re.compile(
     r"(2|_?to[-_]?|from-)(t1|std|standard|mni|str|struct|diff|dwi|anat|nodif|acpc)", re.IGNORECASE
 )
@@ -115,13 +117,25 @@ def recognise(path: Path) -> str | None:
             kind = mat_kind(path)
             return kind if kind in FRAME_KINDS else None
         if name.endswith(".json"):
-            return "eddy_quad" if b'"qc_mot_abs"' in open_item(path).head() else None
+            return "eddy_quad" if _is_eddy_quad(path) else None
         if name.endswith((".tsv", ".csv", ".txt")):
             return _recognise_text(path)
     except StillomeError:
         # Not every file in a folder is about motion, so one that cannot be opened is skipped.
         return None
     return None
+
+
+def _is_eddy_quad(path: Path) -> bool:
+    """Whether a JSON file is eddy_quad's, or a damaged one of its name, which reading refuses."""
+    if b'"qc_mot_abs"' in open_item(path).head():
+        return True
+    if path.name != _EDDY_QUAD:
+        return False
+    try:
+        return "qc_mot_abs" in parse_object(open_item(path).data(), str(path))
+    except StillomeError:
+        return True
 
 
 def _walk(root: Path) -> Iterator[Path]:

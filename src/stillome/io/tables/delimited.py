@@ -8,7 +8,11 @@ from collections import Counter
 import pandas as pd
 
 from stillome.exceptions import FileError
+from stillome.io.free_memory import check_fits
 from stillome.io.text_files import read_text
+from stillome.spreadsheets import unmarked
+
+_CELL_BYTES = 60  # of a short text in a list
 
 
 def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -25,11 +29,14 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, st
     text = read_text(path)
     header = text.split("\n", 1)[0]
     delimiter = next((mark for mark in "\t,;" if mark in header), ",")
+    # Cells are there twice, as text of a row and in the table.
+    n_cells = text.count(delimiter) + text.count("\n")
+    check_fits(3 * len(text) + 2 * _CELL_BYTES * n_cells, str(path))
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise FileError(f"{path}: cannot be read as a table ({error}).") from error
-    rows = [[cell.strip() for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    rows = [[unmarked(cell.strip()) for cell in row] for row in rows if any(map(str.strip, row))]
     if not rows:
         raise FileError(f"{path}: no rows in this table. Write it again.")
     names, body = rows[0], rows[1:]
@@ -39,6 +46,7 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, st
         descriptions = dict(zip(names, body.pop(0), strict=True))
     if not body:
         raise FileError(f"{path}: no row below the header; a table needs at least one.")
+    del rows
     table = pd.DataFrame(body, columns=names, dtype=object)
     return table.loc[:, [bool(name) for name in names]], descriptions
 

@@ -24,6 +24,7 @@ SENTINELS = (-999.0, 777.0, 888.0)
 _ABCD_ADMINISTRATION = ("collection_id", "collection_title", "dataset_id", "interview_date")
 _ALWAYS_MISSING = frozenset({"", "n/a", "N/A"})
 _MISSING_AMONG_NUMBERS = frozenset({"NA", "NaN", "nan", "NAN"})
+_MOST_COLUMNS = 20_000
 _LEADING_ZERO = re.compile(r"^0\d")
 
 
@@ -88,6 +89,11 @@ def read_table(
     administration |= {ids.lower(), *_ABCD_ADMINISTRATION}
     table = table.set_axis(pd.Index(normal, name="participant_id", dtype=object), axis=0)
     kept = [name for name in table.columns if name.lower() not in administration]
+    if columns is None and len(kept) > _MOST_COLUMNS:
+        raise FileError(
+            f"{path}: {len(kept)} columns; at most {_MOST_COLUMNS} are read at once. Keep those "
+            "you need in a table of their own."
+        )
     table = _select(table, kept if columns is None else columns, path)
     table = pd.DataFrame({name: _typed(table[name]) for name in table}, index=table.index)
     table = _without_codes(table, [float(code) for code in missing_values], path)

@@ -26,6 +26,7 @@ from stillome.methods.graph_vae.train import EpochRecord
 from stillome.methods.graph_vae.trained_network import TrainedNetwork, below
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.weight_units import in_unit, weight_unit
 
 _KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
 
@@ -102,16 +103,17 @@ class GraphVAE(Storable):
         given = self._training_data(
             X, y, confounds, covariates_to_keep, needs_confounds=self._conditional
         )
+        self.unit_ = weight_unit(given.edges)
         nothing = np.empty((len(given.edges), 0))
         used = given.confounds if self._conditional else None
         data = NetworkData(
-            given.edges,
+            in_unit(given.edges, self.unit_),
             nothing if used is None else used,
             nothing if given.traits is None else given.traits,
         )
         warn_of_batches(settings.plan.batch_size, len(data.edges))
         self._whole = given.whole
-        self.training_hash_ = training_hash(data.edges)
+        self.training_hash_ = training_hash(given.edges)
         lengths = check_lengths(self.lengths, self.n_regions_)
         run = GraphTraining.prepare(data, settings, lengths, int(rng.integers(2**63 - 1)))
         try:
@@ -135,7 +137,7 @@ class GraphVAE(Storable):
         """
         edges = self._new_edges(X, confounds)
         self._judge_unused(confounds, len(edges))
-        mean, log_variance = self.network_.posterior(edges)
+        mean, log_variance = self.network_.posterior(in_unit(edges, self.unit_))
         return (mean, np.exp(0.5 * log_variance)) if return_std else mean
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
@@ -180,7 +182,7 @@ class GraphVAE(Storable):
             raise InputError(
                 f"This {type(self).__name__} was fitted without traits. Pass y to fit to predict."
             )
-        mean, _ = self.network_.posterior(edges)
+        mean, _ = self.network_.posterior(in_unit(edges, self.unit_))
         return self._shaped_traits(self.network_.traits(mean))
 
     def score(
@@ -197,7 +199,7 @@ class GraphVAE(Storable):
         c = np.empty((len(edges), 0))
         if self._conditional:
             c = self._new_confounds(confounds, len(edges))
-        return self.network_.evidence_bound(edges, c)
+        return self.network_.evidence_bound(in_unit(edges, self.unit_), c)
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
         """Draw z from the prior, c from its copula, A and y given them (Section 6).
@@ -205,7 +207,7 @@ class GraphVAE(Storable):
         A is Poisson, as in the model, if the training connectomes were weights too.
         """
         drawn = self.network_.draw(n_subjects, rng)
-        edges = drawn.edges if self._whole else drawn.edges.astype(np.float64)
+        edges = drawn.edges if self._whole else drawn.edges / self.unit_
         traits = drawn.traits if drawn.traits.shape[1] else None
         return SyntheticCohort(edges_to_matrices(edges), drawn.confounds, traits)
 
@@ -221,9 +223,10 @@ class GraphVAE(Storable):
             raise NotFittedError(f"The fit of this {type(self).__name__} failed. Fit it again.")
 
     def _decode(self, connectomes: NDArray[Any], confounds: Floats | None) -> NDArray[Any]:
-        mean, _ = self.network_.posterior(matrices_to_edges(connectomes, check=False))
+        edges = matrices_to_edges(connectomes, check=False)
+        mean, _ = self.network_.posterior(in_unit(edges, self.unit_))
         used = confounds if self._conditional else None
-        return shaped_like(self.network_.rates(mean, used), connectomes)
+        return shaped_like(self.network_.rates(mean, used) / self.unit_, connectomes)
 
     def _judge_unused(self, confounds: ArrayLike | None, n_subjects: int) -> None:
         """Validate confounds that are not used: they must belong to these subjects."""
@@ -232,12 +235,13 @@ class GraphVAE(Storable):
 
     def _get_state(self) -> ModelState:
         values, arrays = self.network_.state()
-        return self._with_learning(values | {"whole": self._whole}, arrays)
+        return self._with_learning(values | {"whole": self._whole, "unit": self.unit_}, arrays)
 
     def _set_state(self, state: ModelState) -> None:
         self.network_ = TrainedNetwork.from_state(state)
         self.confound_distribution_ = self.network_.confound_distribution
         self._whole = state.values["whole"]
+        self.unit_ = float(state.values["unit"])
         self._set_learning(state)
 
     def _with_learning(self, values: dict[str, Any], arrays: dict[str, Any]) -> ModelState:

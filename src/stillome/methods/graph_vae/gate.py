@@ -7,7 +7,8 @@ class GATE(GraphVAE):
     """The network of `InvVAE.as_published` without confounds in the decoder and with λ = 0.
 
     Confounds may be passed to every method and are not used; `adjust` is the reconstruction,
-    which is what the paper shows for GATE. The parameters are those of `InvVAE` that are no
+    which is what the paper shows for GATE, so that it changes a subject who is at the reference,
+    too. The parameters are those of `InvVAE` that are no
     departures from the paper, with the values of `as_published`.
 
     Examples

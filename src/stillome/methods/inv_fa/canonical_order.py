@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.methods.weight_units import without_unit
 
 _DIGITS = 9  # of an explained share; rounding errors do not decide an order
 
@@ -38,9 +39,10 @@ def subject_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
     >>> bool((first == second).all())
     True
     """
+    known = without_unit(edges)
     keys = [
         (_hash(np.sort(row)), _hash(row), tuple(np.sort(values)))
-        for row, values in zip(edges, confounds, strict=True)
+        for row, values in zip(known, confounds, strict=True)
     ]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
 
@@ -54,7 +56,7 @@ def confound_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
     confounds : array of shape (n, C)
         None of them constant.
     """
-    total = np.log1p(edges.sum(axis=1, dtype=np.float64))
+    total = np.log(np.maximum(edges.sum(axis=1, dtype=np.float64), 1e-300))
     total -= total.mean()
     standard = (confounds - confounds.mean(axis=0)) / confounds.std(axis=0)
     explained = (standard.T @ total) ** 2 / max(float(total @ total) * len(total), 1e-300)
@@ -67,7 +69,8 @@ def confound_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
 
 def edge_ranks(edges: NDArray[Any]) -> NDArray[np.intp]:
     """Return the rank of every edge, shape (E,); subjects must be in their order."""
-    order = sorted(range(edges.shape[1]), key=[_hash(column) for column in edges.T].__getitem__)
+    hashes = [_hash(column) for column in without_unit(edges).T]
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
     ranks = np.empty(len(order), np.intp)
     ranks[order] = np.arange(len(order))
     return ranks

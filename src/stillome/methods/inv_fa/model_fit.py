@@ -19,7 +19,7 @@ from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.parts import STAGES, InvariantModel
 from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
-from stillome.methods.inv_fa.weights import fit_spread, weight_unit
+from stillome.methods.inv_fa.weights import fit_spread
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
@@ -39,6 +39,7 @@ from stillome.methods.stages.replay.presence import Presence, fit_presence
 from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
 from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
+from stillome.methods.weight_units import weight_unit
 
 _LEAST_SIZE = 0.1  # of a function of inferred motion, which may hardly vary
 # The first round has zeros for zeros. Further ones lower leakage through small counts, and can

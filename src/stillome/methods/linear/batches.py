@@ -1,5 +1,6 @@
 """Batches for ComBat from confounds of any kind: sites as they are, motion by its quantiles."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from stillome.arrays import Floats
-from stillome.exceptions import FitError
+from stillome.exceptions import FitError, StillomeWarning
 
 SMALLEST_BATCH = 10
+_USUAL = 10  # batches that may become fewer without a word: the default
 _FEWEST = 2  # subjects without whom a batch has no variance
 _MOST_SITES = 10  # values of one confound, written as numbers, that are still read as sites
 
@@ -76,7 +78,15 @@ class ConfoundBatches:
             _cutoffs(motion[found.ravel() == level], n_batches, least)
             for level in range(len(levels))
         ]
-        cutoffs = np.full((len(levels), max(len(c) for c in cuts)), np.inf)
+        n_used = max(len(own) for own in cuts) + 1
+        if _USUAL < n_batches != n_used and motion.size:
+            warnings.warn(
+                f"n_batches={n_batches}: {n_used} are used, since a batch needs {SMALLEST_BATCH} "
+                "subjects and values of its own.",
+                StillomeWarning,
+                stacklevel=5,
+            )
+        cutoffs = np.full((len(levels), n_used - 1), np.inf)
         for row, own in zip(cutoffs, cuts, strict=True):
             row[: len(own)] = own
         batches = cls(discrete, levels, center, weights, cutoffs)

@@ -17,52 +17,66 @@ _SUBJECTS_PER_SPLINE = 20
 
 
 @dataclass(frozen=True)
-class SmoothColumns:
-    """Cubic B-splines of some columns, with knots at quantiles; constant outside their range.
+class SmoothMotion:
+    """Cubic B-splines of the first principal component of motion, and the others as they are.
+
+    With splines of every measure, effects of correlated ones would become huge and cancel, but for
+    new subjects. All is constant outside the range of the training subjects.
 
     Attributes
     ----------
-    knots : array of shape (S, M)
-        One row per column: the boundaries, each four times, and what lies between. A row with
-        fewer knots (tied values) is filled up with infinity.
+    center : array of shape (S,)
+        Mean of each measure.
+    axes : array of shape (S, S)
+        From measures to their principal components.
+    low, high : arrays of shape (S,)
+        The range of each component.
+    knots : array of shape (M,)
+        Of the first component: the boundaries, each four times, and what lies between.
     """
 
+    center: Floats
+    axes: Floats
+    low: Floats
+    high: Floats
     knots: Floats
 
     @classmethod
     def fit(cls, values: Floats, n_splines: int) -> Self:
-        """Place the knots of `n_splines` B-splines of each column of values (n, S)."""
-        rows = [_knots(column, n_splines) for column in values.T]
-        knots = np.full((len(rows), n_splines + _DEGREE + 1), np.inf)
-        for row, own in zip(knots, rows, strict=True):
-            row[: len(own)] = own
-        return cls(knots)
+        """Find the components of values (n, S), and place the knots of `n_splines` B-splines."""
+        center, spread = values.mean(axis=0), values.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        scaled = (values - center) / spread
+        axes = np.linalg.svd(scaled, full_matrices=False)[2].T / spread[:, None]
+        components = (values - center) @ axes
+        knots = _knots(components[:, 0], n_splines) if values.shape[1] else np.zeros(0)
+        return cls(center, axes, components.min(axis=0), components.max(axis=0), knots)
 
     def of(self, values: Floats) -> Floats:
-        """Return all splines but the first of each column of values (n, S), side by side.
+        """Return all splines but the first, and the other components, of values (n, S).
 
         Examples
         --------
-        >>> values = np.linspace(0, 1, 30)[:, None]
-        >>> SmoothColumns.fit(values, 6).of(values).shape
-        (30, 5)
+        >>> values = np.random.default_rng(0).random((30, 2))
+        >>> SmoothMotion.fit(values, 6).of(values).shape
+        (30, 6)
         """
-        blocks = [np.zeros((len(values), 0))]
-        for column, row in zip(values.T, self.knots, strict=True):
-            knots = row[np.isfinite(row)]
-            inside = np.clip(column, knots[0], knots[-1])
-            # The splines add up to 1, as the batches do.
-            blocks.append(BSpline.design_matrix(inside, knots, _DEGREE).toarray()[:, 1:])
-        return np.hstack(blocks)
+        if not len(self.knots):
+            return np.zeros((len(values), 0))
+        inside = np.clip((values - self.center) @ self.axes, self.low, self.high)
+        splines = BSpline.design_matrix(inside[:, 0], self.knots, _DEGREE).toarray()
+        # The splines add up to 1, as the batches do.
+        return np.hstack([splines[:, 1:], inside[:, 1:]])
 
 
 class ComBatGAM(ComBat):
     """ComBat whose model of the mean has cubic splines of motion beside the batches.
 
-    Pomponio et al. give the splines to a covariate whose effect is kept (age). Here each
-    continuous confound has splines, and their effect is removed together with that of the batches,
-    so that motion is also removed within a batch. Covariates to keep are regressors, linear ones,
-    whose effect stays. Where every confound has few values (sites), this is `ComBat`.
+    Pomponio et al. give the splines to a covariate whose effect is kept (age). Here motion has
+    them, and their effect is removed together with that of the batches, so that motion is also
+    removed within a batch. Of several continuous confounds the first principal component has
+    splines; the other components have a linear effect. Covariates to keep are regressors, linear
+    ones, whose effect stays. Where every confound has few values (sites), this is `ComBat`.
 
     Parameters
     ----------
@@ -72,16 +86,16 @@ class ComBatGAM(ComBat):
         As in `ComBat`. Few, because the splines have the effect of motion on the mean: many batches
         and splines of the same motion can hardly be separated.
     n_splines : int, default=4
-        Most B-splines per confound, at least 4 (a cubic); fewer where a spline would have under 20
-        subjects. neuroHarmonize takes 10 for age; at the reference, the end of the range of motion,
-        so many are estimated with large errors.
+        Most B-splines, at least 4 (a cubic); fewer where a spline would have under 20 subjects.
+        neuroHarmonize takes 10 for age; at the reference, the end of the range of motion, so many
+        are estimated with large errors.
 
     Attributes
     ----------
     batches_ : ConfoundBatches
-    splines_ : SmoothColumns
+    splines_ : SmoothMotion
     smooth_effect_ : array of shape (P, E)
-        Change of each log1p edge per unit of each spline.
+        Change of each log1p edge per unit of each spline and further component.
     maps_ : BatchMaps
         Of edges without their smooth effect.
     pca_ : sklearn.decomposition.PCA
@@ -114,7 +128,7 @@ class ComBatGAM(ComBat):
         batches = self.batches_.of(confounds)
         allowed = max(_DEGREE + 1, len(log_edges) // _SUBJECTS_PER_SPLINE)
         motion = confounds[:, ~self.batches_.discrete]
-        self.splines_ = SmoothColumns.fit(motion, min(self.n_splines, allowed))
+        self.splines_ = SmoothMotion.fit(motion, min(self.n_splines, allowed))
         smooth = self.splines_.of(motion)
         beside = smooth if covariates is None else np.column_stack([smooth, covariates])
         effects = covariate_effects(log_edges, beside, batches)
@@ -140,7 +154,7 @@ class ComBatGAM(ComBat):
 
     def _set_map(self, arrays: Arrays) -> None:
         super()._set_map(arrays)
-        self.splines_ = SmoothColumns(**under("splines.", arrays))
+        self.splines_ = SmoothMotion(**under("splines.", arrays))
         self.smooth_effect_ = arrays["smooth_effect"]
 
 

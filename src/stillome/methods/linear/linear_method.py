@@ -11,6 +11,7 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges, shaped_like
 from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, NotFittedError
+from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
@@ -18,6 +19,7 @@ from stillome.methods.linear.score_distribution import ScoreDistribution
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.trait_regression import TraitRegression
+from stillome.methods.weight_units import in_unit, weight_unit
 
 _KEPT = (
     "n_regions_",
@@ -26,6 +28,7 @@ _KEPT = (
     "n_components_",
     "_one_trait",
     "_whole",
+    "unit_",
     "training_hash_",
 )
 
@@ -83,7 +86,8 @@ class ComponentMethod(Storable):
         data = self._training_data(X, y, confounds, covariates_to_keep)
         assert data.confounds is not None  # `_training_data` insists on them
         check_count(self.n_components, "n_components", minimum=1)
-        log_edges = np.log1p(data.edges)
+        self.unit_ = weight_unit(data.edges)
+        log_edges = self._log(data.edges)
         scores = self._fit_components(log_edges, data.confounds, data.covariates)
         self.n_components_ = scores.shape[1]
         self.trait_regression_ = (
@@ -101,7 +105,7 @@ class ComponentMethod(Storable):
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the component scores, shape (n, n_components_), with nothing refitted."""
         edges = self._new_edges(X, confounds)
-        return self._scores(np.log1p(edges), self._new_confounds(confounds, len(edges)))
+        return self._scores(self._log(edges), self._within(confounds, len(edges)))
 
     def adjust(
         self,
@@ -116,23 +120,43 @@ class ComponentMethod(Storable):
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
         confounds : array-like of shape (n,) or (n, C)
+            Who moved more than all training subjects is adjusted as the one who moved most.
         reference : float or array-like of shape (C,), default=0
             The confounds to adjust to, in their own units.
         """
         connectomes = self._new_connectomes(X, confounds)
-        known = self._new_confounds(confounds, len(connectomes))
-        log_edges = np.log1p(matrices_to_edges(connectomes, check=False))
-        adjusted = self._adjusted_log(log_edges, known, self._reference(reference))
+        known = self._within(confounds, len(connectomes))
+        log_edges = self._log(matrices_to_edges(connectomes, check=False))
+        adjusted = self._adjusted_log(log_edges, known, self._bounded(self._reference(reference)))
         return shaped_like(self._adjusted_edges(np.maximum(adjusted, 0.0)), connectomes)
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions, shape (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X, confounds)
-        known = self._new_confounds(confounds, len(edges))
+        known = self._within(confounds, len(edges))
         self._check_has_traits()
         assert self.trait_regression_ is not None
-        features = self._trait_features(self._scores(np.log1p(edges), known), known)
+        features = self._trait_features(self._scores(self._log(edges), known), known)
         return self._shaped_traits(self.trait_regression_.predict(features))
+
+    def _within(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
+        """Return the confounds (n, C) of new subjects, none above those of the training subjects.
+
+        A line through few subjects, drawn far beyond them, gives totals several times too large.
+        """
+        known = self._new_confounds(confounds, n_subjects)
+        assert self.confound_distribution_ is not None
+        distribution = self.confound_distribution_
+        warn_if_unlike_training(known, *distribution.bounds, distribution.spread)
+        return self._bounded(known)
+
+    def _bounded(self, confounds: Floats) -> Floats:
+        assert self.confound_distribution_ is not None
+        return np.minimum(confounds, self.confound_distribution_.bounds[1])
+
+    def _log(self, edges: NDArray[Any]) -> Floats:
+        """Return log1p of edges (n, E), with weights in the unit in which they vary like counts."""
+        return np.log1p(in_unit(edges, self.unit_))
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
         """Draw confounds, scores given them, edges given both, and traits."""
@@ -140,7 +164,7 @@ class ComponentMethod(Storable):
         confounds = self.confound_distribution_.draw(n_subjects, rng)
         scores = self.score_distribution_.draw_scores(confounds, rng)
         expected = self._expected_log(scores, confounds)
-        weights = self.score_distribution_.draw_edges(expected, rng)
+        weights = self.score_distribution_.draw_edges(expected, rng) / self.unit_
         edges = np.rint(weights).astype(np.int64) if self._whole else weights
         traits = None
         if self.trait_regression_ is not None:
@@ -172,7 +196,7 @@ class ComponentMethod(Storable):
 
     def _adjusted_edges(self, adjusted_log: Floats) -> NDArray[Any]:
         """Return edges (n, E) in their own unit from adjusted log1p edges, all at least 0."""
-        return np.expm1(adjusted_log)
+        return np.expm1(adjusted_log) / self.unit_
 
     @abstractmethod
     def _map_arrays(self) -> Arrays:

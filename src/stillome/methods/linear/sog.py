@@ -21,6 +21,8 @@ class SOG(ComponentMethod):
     and S = (I−P)XU. The sparse version bounds the L1 norm of each unit-norm column of U and keeps
     the columns of S orthogonal to one another. New subjects are projected with the loadings, and
     their motion removed with the regression, of the training subjects; nothing is refitted.
+    `adjust` answers with what the components hold of a person, so that it changes a subject who is
+    at the reference, too.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from scipy import special
 from stillome.arrays import Floats
 from stillome.methods.stages.numeric_limits import PROBABILITY_RANGE
 from stillome.methods.stages.replay.count_law import CountLaw
+from stillome.methods.weight_units import without_unit
 
 _COMBINATIONS, _LATTICE = 55, 34  # Fibonacci numbers: the best lattice in two dimensions
 _POSITIONS = 11  # within a step
@@ -60,7 +61,7 @@ def positions_in_step(
     """
     draws = np.empty((len(edges), edges.shape[1] if n_numbers is None else n_numbers))
     for row, values in zip(draws, edges, strict=True):
-        own = zlib.crc32(np.sort(values.astype("<f8")).tobytes())
+        own = zlib.crc32(np.sort(without_unit(values).astype("<f8")).tobytes())
         numbers = np.random.default_rng([*seed, own]).random(len(row))
         row[:] = numbers if ranks is None else numbers[ranks]
     return draws

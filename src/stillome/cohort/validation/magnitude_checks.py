@@ -1,0 +1,79 @@
+"""Whether the size of fibre counts and weights can be: no unit or count that spoils a fit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.exceptions import InputError
+
+# Above it, whole numbers lose their last digits in single precision, and motion is under-corrected.
+_LARGEST_COUNT = 1e8
+_SMALLEST_WEIGHT = 1e-100  # squares of weights must not be 0; very large ones are whole numbers
+_FAR = 100.0  # times the median of all subjects; between scanners it is 10 at most
+_FEWEST = 10  # with fewer subjects nobody can say what is usual
+
+
+def is_whole(edges: NDArray[Any]) -> bool:
+    """Whether these are fibre counts (whole numbers) rather than weights.
+
+    Examples
+    --------
+    >>> is_whole(np.array([3.0, 0.0])), is_whole(np.array([0.4, 0.0]))
+    (True, False)
+    """
+    return edges.dtype.kind in "iu" or bool((edges == np.floor(edges)).all())
+
+
+def check_magnitude(edges: NDArray[Any], name: str = "X") -> None:
+    """Refuse counts and weights (n, E) with which no method can compute.
+
+    Raises
+    ------
+    InputError
+        Naming the subject and its largest value.
+
+    Examples
+    --------
+    >>> check_magnitude(np.array([[3, 2_000_000_000, 1]]))
+    Traceback (most recent call last):
+    ...
+    stillome.exceptions.InputError: X: subject 0 has 2e+09 on an edge; a fibre count is below 1e+08. If these are weights, divide all of them by 1e+09.
+    """  # noqa: E501
+    largest = _largest(edges)
+    subject = int(largest.argmax())
+    at_most = float(largest[subject])
+    said = f"{name}: subject {subject} has {at_most:.3g} on an edge; "
+    if at_most >= _LARGEST_COUNT and is_whole(edges):
+        unit = 10.0 ** np.floor(np.log10(at_most))
+        raise InputError(
+            f"{said}a fibre count is below {_LARGEST_COUNT:.0e}. If these are weights, divide all "
+            f"of them by {unit:.0e}."
+        )
+    if 0 < at_most < _SMALLEST_WEIGHT:
+        raise InputError(f"{said}give weights in a unit in which they are near 1.")
+
+
+def check_alike(edges: NDArray[Any], name: str = "X") -> None:
+    """Refuse subjects (n, E) of a fit one of whom has a value far above those of all others.
+
+    One count of 10⁹ decides about the mean of its edge, and about the scale of all weights.
+
+    Raises
+    ------
+    InputError
+        Naming the subject and its largest value.
+    """
+    largest = _largest(edges)
+    usual = float(np.median(largest))
+    if len(edges) >= _FEWEST and largest.max() > _FAR * usual > 0:
+        subject = int(largest.argmax())
+        raise InputError(
+            f"{name}: subject {subject} has {largest[subject]:.3g} on an edge, where the largest "
+            f"edge of a subject is {usual:.3g} (median). Is it of another unit or damaged? Correct "
+            "it or leave out the subject."
+        )
+
+
+def _largest(edges: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(edges.max(axis=1), dtype=np.float64)
