@@ -13,8 +13,8 @@ import pytest
 from report.run_folders import HOSTILE_ID
 from report.variants import changed
 from stillome.cli.app import main
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edge_indices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.persistence import read_json, write_json
 from stillome.pipeline import report_step
 from stillome.plot.region_order import region_order

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.groups import Levels, group_levels
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
@@ -47,6 +48,7 @@ class TrainingData(NamedTuple):
     traits: Floats | None  # (n, T), NaN = missing
     confounds: Floats | None  # (n, C), NaN = unknown
     covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds
+    groups: Levels | None = None  # (n, 1) or (n, 3), see `group_levels`
 
     @property
     def whole(self) -> bool:
@@ -77,6 +79,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Learn from training subjects only.
 
@@ -91,6 +94,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with the confounds and must not be removed with them
             (age, sex, diagnosis). A method that cannot keep them warns and does not use them.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Who belongs together: the label of the family or, where people have several scans, of
+            the person. With two columns, of both: see `group_levels`. No division of the subjects
+            inside the fit separates them, and variances account for their likeness.
         """
 
     @abstractmethod
@@ -145,9 +152,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Floats:
         """Fit, then transform the same subjects."""
-        self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups)
         return self.transform(X, confounds=confounds)
 
     def check_parameters(self) -> None:
@@ -177,12 +185,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         y: ArrayLike | None,
         confounds: ArrayLike | None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         needs_confounds: bool = True,
         allow_missing: bool = False,
         min_subjects: int = 3,
     ) -> TrainingData:
-        check_aligned(X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        check_aligned(
+            X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups
+        )
         connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
         warn_of_twins(connectomes)
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
@@ -204,7 +215,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self.n_features_in_ = edges.shape[1]
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.ndim(y) == 1
-        return TrainingData(edges, traits, known, kept)
+        levels = None if groups is None else group_levels(groups, len(edges))
+        return TrainingData(edges, traits, known, kept, levels)
 
     def _covariates(
         self, covariates_to_keep: ArrayLike | None, confounds: Floats | None, n_subjects: int

@@ -77,6 +77,7 @@ class GraphVAE(Storable):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train on fibre counts, with traits and confounds of the same subjects.
 
@@ -89,6 +90,8 @@ class GraphVAE(Storable):
             Motion in any units; needed if the decoder sees confounds.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Not used, with a warning: the paper's model has no term for them.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person, which the validation part does not divide.
 
         Raises
         ------
@@ -100,7 +103,7 @@ class GraphVAE(Storable):
         rng = check_random_state(self.random_state)
         device = choose_device(self.device)
         given = self._training_data(
-            X, y, confounds, covariates_to_keep, needs_confounds=self._conditional
+            X, y, confounds, covariates_to_keep, groups, needs_confounds=self._conditional
         )
         nothing = np.empty((len(given.edges), 0))
         used = given.confounds if self._conditional else None
@@ -113,7 +116,8 @@ class GraphVAE(Storable):
         self._whole = given.whole
         self.training_hash_ = training_hash(data.edges)
         lengths = check_lengths(self.lengths, self.n_regions_)
-        run = GraphTraining.prepare(data, settings, lengths, int(rng.integers(2**63 - 1)))
+        seed = int(rng.integers(2**63 - 1))
+        run = GraphTraining.prepare(data, settings, lengths, seed, given.groups)
         try:
             run.run(data, device, checkpoint_dir=self.checkpoint_dir, callback=self.callback)
         finally:

@@ -61,6 +61,7 @@ class StagedVAE(GraphVAE):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the motion effect, then train the network.
 
@@ -75,6 +76,9 @@ class StagedVAE(GraphVAE):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with motion (age, sex, diagnosis) and must not be
             removed with it.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person: see `InvFA.fit`. The validation part does not
+            divide them either.
 
         Raises
         ------
@@ -84,11 +88,14 @@ class StagedVAE(GraphVAE):
         departures = self.departures
         self._staged = None
         if not departures.on_stages:
-            return super().fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+            given = {"confounds": confounds, "covariates_to_keep": covariates_to_keep}
+            return super().fit(X, y, groups=groups, **given)
         settings = GraphSettings.of(self, self._invariance_weight)
         rng, device = check_random_state(self.random_state), choose_device(self.device)
         data = self._training_data(
-            X, y, confounds, covariates_to_keep, allow_missing=True, min_subjects=MIN_SUBJECTS
+            *(X, y, confounds, covariates_to_keep, groups),
+            allow_missing=True,
+            min_subjects=MIN_SUBJECTS,
         )
         known = known_subjects(data)
         warn_of_batches(settings.plan.batch_size, len(known.edges))

@@ -12,13 +12,13 @@ from stillome.cohort.validation import check_count, check_lengths, check_random_
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
-from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
+from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
-from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
+from stillome.methods.inv_fa.stored_factors import StoredFactors
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
     KnownSubjects,
@@ -27,18 +27,12 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.linear.component_arrays import prefixed, under
 from stillome.methods.stages.replay.coupling import Coupling, check_coupling
-from stillome.methods.storage import ModelState, Storable, training_hash
+from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
-_KEPT = (
-    *("n_regions_", "n_features_in_", "n_confounds_", "_one_trait"),
-    *("training_hash_", "invariance_weight_"),
-)
 
-
-class InvFA(Storable):
+class InvFA(StoredFactors):
     """Motion-invariant factor analysis with counterfactual connectomes.
 
     The effect of motion on every edge is fitted first, by negative binomial regression pooled over
@@ -112,6 +106,7 @@ class InvFA(Storable):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the motion effect, the factors and, if given, the traits.
 
@@ -126,11 +121,16 @@ class InvFA(Storable):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with motion (age, sex, diagnosis) and must not be
             removed with it.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person: see `group_levels`. They stay together in halves,
+            folds and permutations inside the fit, and variances account for their likeness.
         """
         weight = check_weight(self.invariance_weight)
         check_random_state(self.random_state)
         data = self._training_data(
-            X, y, confounds, covariates_to_keep, allow_missing=True, min_subjects=MIN_SUBJECTS
+            *(X, y, confounds, covariates_to_keep, groups),
+            allow_missing=True,
+            min_subjects=MIN_SUBJECTS,
         )
         known = known_subjects(data)
         self._full_model = self._fit_model(known)
@@ -146,13 +146,14 @@ class InvFA(Storable):
         y: ArrayLike | None = None,
         *,
         confounds: ArrayLike,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Return a fitted copy with another `invariance_weight`; no effect is fitted again.
 
         Parameters
         ----------
         weight : float between 0 and 1
-        X, y, confounds
+        X, y, confounds, groups
             The subjects that this model was fitted to.
 
         Raises
@@ -162,7 +163,7 @@ class InvFA(Storable):
         """
         self._check_fitted()
         copied = copy(self).set_params(invariance_weight=check_weight(weight))
-        data = copied._training_data(X, y, confounds, allow_missing=True)
+        data = copied._training_data(X, y, confounds, None, groups, allow_missing=True)
         if training_hash(data.edges) != self.training_hash_:
             raise InputError("X: not the connectomes that this InvFA was fitted to. Pass those.")
         copied._use_weight(copied.invariance_weight, known_subjects(data))
@@ -176,7 +177,7 @@ class InvFA(Storable):
         latent, _ = self.model_.encode(known.edges, known.motion)
         sd = np.maximum(self.model_.latent_sd(known.edges, known.motion), 1e-6)
         self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(sd))
-        self.people_ = People.fit(latent, known.motion, known.traits)
+        self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
 
     def transform(
@@ -319,6 +320,7 @@ class InvFA(Storable):
             n_components=check_count(self.n_components, "n_components", minimum=1),
             lengths=lengths,
             covariates=known.covariates,
+            groups=known.groups,
             tuning=self._tuning,
             person=self._person,
         )
@@ -330,21 +332,3 @@ class InvFA(Storable):
         low, high = self.people_.confounds.bounds
         warn_if_unlike_training(motion, low, high, self.model_.basis.scales)
         return motion
-
-    def _get_state(self) -> ModelState:
-        # Of the model before weighting, so that a loaded one can be weighted anew as well.
-        arrays = prefixed("model.", to_arrays(self._full_model))
-        arrays |= prefixed("people.", self.people_.to_arrays())
-        arrays["kl"] = self.diagnostics_.kl_per_dimension
-        values = {name: getattr(self, name) for name in _KEPT}
-        return ModelState(values | {"active_units": self.diagnostics_.active_units}, arrays)
-
-    def _set_state(self, state: ModelState) -> None:
-        for name in _KEPT:
-            setattr(self, name, state.values[name])
-        self._full_model = from_arrays(under("model.", state.arrays))
-        self.model_ = self._full_model.weighted(self.invariance_weight_)
-        self.people_ = People.from_arrays(under("people.", state.arrays))
-        self.confound_distribution_ = self.people_.confounds
-        self.n_iter_ = self.model_.n_iter
-        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], int(state.values["active_units"]))

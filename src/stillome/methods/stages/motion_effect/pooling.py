@@ -93,7 +93,7 @@ def pool_effects(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     *,
@@ -113,7 +113,7 @@ def pool_effects(
     design : EdgeDesign
     individual : IndividualDifferences
         On the scale of the effects.
-    n_subjects : int
+    n_subjects : float
     tuning : StageTuning
     iterations : Iterations, optional
     may_vanish : bool, default=False
@@ -152,7 +152,7 @@ def pool_each(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     *,
@@ -186,7 +186,7 @@ def fit_pooling(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     iterations: Iterations | None = None,
     *,
     may_vanish: bool = False,
@@ -219,7 +219,7 @@ def _pooled(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     by_chance: ChanceVariances | None,
 ) -> PooledEffect:
     """Add up the parts of the effect that hold for unseen subjects."""
