@@ -7,7 +7,7 @@ and say so in the same words.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,11 @@ class StudyFiles:
             if field.type == tuple[str, ...]:
                 values = tuple(os.fspath(value) for value in getattr(self, field.name))
                 object.__setattr__(self, field.name, tuple(dict.fromkeys(values)))
+
+    def for_scans(self, subject_ids: Sequence[str]) -> Self:
+        """Return the files with all sessions read where these ids are those of scans."""
+        wanted = has_sessions(subject_ids) and self.session is None
+        return replace(self, session=ALL_SESSIONS) if wanted else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +151,9 @@ def read_study(
         How many subjects were left out, and why.
     """
     data = read_matrices(files, files.connectomes)
-    if has_sessions(data.subject_ids) and files.session is None:
-        files = replace(files, session=ALL_SESSIONS)
-    tables = read_tables(files, columns, confounds, measures=measures).of_scans(data.subject_ids)
+    tables = read_tables(
+        files.for_scans(data.subject_ids), columns, confounds, measures=measures
+    ).of_scans(data.subject_ids)
     if files.subjects:
         tables = tables.of(data.subject_ids)
     kept, left_out = join_or_say(
