@@ -1,15 +1,22 @@
 """Confounds as numbers: motion as it is, sites and scanners as one dummy column per level."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, ConfoundValueError, FileError
+from stillome.exceptions import (
+    ConfoundsError,
+    ConfoundValueError,
+    FileError,
+    InputError,
+    StillomeWarning,
+)
 
 FORMAT_VERSION = 1
 INFERRED = "Fill it in, leave out the subject, or fit inv-fa, which infers it."
@@ -99,7 +106,11 @@ class ConfoundCoding:
         return (*self.numbers, *self.levels)
 
     def encode(
-        self, motion: pd.DataFrame | None, others: pd.DataFrame | None = None
+        self,
+        motion: pd.DataFrame | None,
+        others: pd.DataFrame | None = None,
+        *,
+        unknown_levels: bool = False,
     ) -> pd.DataFrame:
         """Return the confounds (n, C) of subjects, NaN where unknown.
 
@@ -109,6 +120,8 @@ class ConfoundCoding:
             One row per subject; further columns are ignored. Without any, motion is unknown.
         others : pandas.DataFrame, optional
             Needed if the coding knows `others`.
+        unknown_levels : bool, default=False
+            Whether a level that is none of those of the fit is unknown (NaN), with a warning.
 
         Raises
         ------
@@ -126,6 +139,8 @@ class ConfoundCoding:
             coded[name] = values.to_numpy() - self.numbers[str(name)]
         for name, levels in self.levels.items():
             labels = _labels(others[name])
+            if unknown_levels:
+                labels = self._without_unknown(labels)
             self._check_known(labels)
             for level in levels[1:]:
                 dummy = (labels == level).astype(np.float64)
@@ -235,6 +250,50 @@ class ConfoundCoding:
             {name: float(value) for name, value in content["numbers"].items()},
             {name: tuple(map(str, levels)) for name, levels in content["levels"].items()},
         )
+
+    def with_level(self, column: str, level: str) -> Self:
+        """Return the coding with one more level, whose dummy is the last confound.
+
+        Parameters
+        ----------
+        column : str
+            A text column of the coding, the last of them, or a new one.
+        level : str
+
+        Raises
+        ------
+        InputError
+            If the level is known already, or other text columns are coded after this one.
+
+        Examples
+        --------
+        >>> coding = ConfoundCoding(("rms_mm",), levels={"site": ("A", "B")})
+        >>> coding.with_level("site", "C").names
+        ('rms_mm', 'site=B', 'site=C')
+        """
+        known = self.levels.get(column, (f"{column}s of the fit",))
+        if level in known:
+            raise InputError(f"{column} {level!r} is among those fitted to. Give a new one.")
+        if column in self.levels and list(self.levels)[-1] != column:
+            raise InputError(
+                f"{column!r} is not the last of the text columns of the model "
+                f"({', '.join(self.levels)}), and cannot get a further level. Fit anew."
+            )
+        return replace(self, levels={**self.levels, column: (*known, level)})
+
+    def _without_unknown(self, labels: "pd.Series[Any]") -> "pd.Series[Any]":
+        known = self.levels[str(labels.name)]
+        unknown = labels.notna() & ~labels.isin(known)
+        if unknown.any():
+            warnings.warn(
+                f"{labels.name} {labels[unknown].iloc[0]!r} of {int(unknown.sum())} subjects is "
+                f"not among those fitted to ({', '.join(known)}). It is treated as unknown: only "
+                "what their connectomes say about it is removed. `stillome adapt` learns it from "
+                "10 or more of its people.",
+                StillomeWarning,
+                stacklevel=4,
+            )
+        return labels.where(~unknown, None)
 
     def _check_known(self, labels: "pd.Series[Any]") -> None:
         known = self.levels[str(labels.name)]

@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import edge_indices, shaped_like
-from stillome.cohort.validation import check_count, check_lengths, check_random_state
+from stillome.cohort.edges import shaped_like
+from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
+from stillome.methods.inv_fa.adapting import AdaptingFactors
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
-from stillome.methods.inv_fa.stored_factors import StoredFactors
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
     KnownSubjects,
@@ -32,7 +32,7 @@ from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
 
-class InvFA(StoredFactors):
+class InvFA(AdaptingFactors):
     """Motion-invariant factor analysis with counterfactual connectomes.
 
     The effect of motion on every edge is fitted first, by negative binomial regression pooled over
@@ -309,16 +309,12 @@ class InvFA(StoredFactors):
         check_seed(self.random_state)
 
     def _fit_model(self, known: KnownSubjects) -> InvariantModel:
-        lengths = None
-        if self.lengths is not None:
-            matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
-            lengths = matrix[edge_indices(self.n_regions_)]
         return fit_model(
             known.edges,
             known.motion,
             n_regions=self.n_regions_,
             n_components=check_count(self.n_components, "n_components", minimum=1),
-            lengths=lengths,
+            lengths=self._edge_lengths(),
             covariates=known.covariates,
             groups=known.groups,
             tuning=self._tuning,
