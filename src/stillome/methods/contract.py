@@ -34,6 +34,7 @@ from stillome.methods.cautions import (
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
+from stillome.methods.feature_names import check_names, latent_names, names_of
 from stillome.methods.synthetic import SyntheticCohort
 
 
@@ -158,6 +159,18 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups)
         return self.transform(X, confounds=confounds)
 
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the columns of `transform`: the class and a number (``invfa0``).
+
+        Parameters
+        ----------
+        input_features : array-like, optional
+            Not used; scikit-learn's tools pass the names of the columns of `X`.
+        """
+        self._check_fitted()
+        n_components: int = getattr(self, "n_components_", self.get_params()["n_components"])
+        return latent_names(self, n_components)
+
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well.
 
@@ -213,6 +226,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
+        names = names_of(X)
+        vars(self).pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.ndim(y) == 1
         levels = None if groups is None else group_levels(groups, len(edges))
@@ -242,6 +259,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """Validate subjects given to a fitted model; the shape is kept."""
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
+        check_names(X, getattr(self, "feature_names_in_", None))
         found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
         return in_wide_dtype(found)
 

@@ -240,6 +240,8 @@ class StagedVAE(GraphVAE):
 
     def _use(self, staged: ReplayedNetwork) -> None:
         self._staged = staged
+        if hasattr(self, "feature_names_in_"):
+            staged.feature_names_in_ = self.feature_names_in_
         self.model_: NetworkModel = staged.network_model
         self.people_ = staged.people_
         self.confound_distribution_ = staged.confound_distribution_

@@ -11,7 +11,7 @@ from stillome.cohort.edges import shaped_like
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
-from stillome.methods.cautions import warn_if_unlike_training
+from stillome.methods.cautions import warn_if_not_routed, warn_if_unlike_training
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adapting import AdaptingFactors
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
@@ -285,7 +285,8 @@ class InvFA(AdaptingFactors):
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
-        latent = self.transform(X, confounds=confounds)
+        edges = self._new_edges(X, confounds)
+        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
         if self.people_.traits is None:
             raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
         return self._shaped_traits(self.people_.traits.predict(latent))
@@ -323,6 +324,7 @@ class InvFA(AdaptingFactors):
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
         if confounds is None:
+            warn_if_not_routed(type(self).__name__)
             return np.full((n_subjects, self.n_confounds_), np.nan)
         motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
         low, high = self.people_.confounds.bounds
