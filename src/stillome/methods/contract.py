@@ -227,9 +227,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
         names = names_of(X)
-        vars(self).pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.ndim(y) == 1
         levels = None if groups is None else group_levels(groups, len(edges))

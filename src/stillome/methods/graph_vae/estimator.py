@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -129,6 +129,16 @@ class GraphVAE(Storable):
         advice = "Train longer or with a higher learning_rate."
         warn_if_collapsed(self.diagnostics_, advice)
         return self
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
 
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False

@@ -1,6 +1,6 @@
 """A graph VAE that may stand on the stages of inv-FA; `InvVAE` has its parameters."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,6 +122,16 @@ class StagedVAE(GraphVAE):
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
+
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
     ) -> Any:
@@ -136,9 +146,10 @@ class StagedVAE(GraphVAE):
         return_std : bool, default=False
         """
         self._check_fitted()
+        more: Any = {"return_std": return_std}
         if self._staged is None:
-            return super().transform(X, confounds=confounds, return_std=return_std)
-        return self._staged.transform(X, confounds=confounds, return_std=return_std)
+            return super().transform(X, confounds=confounds, **more)
+        return self._staged.transform(X, confounds=confounds, **more)
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""

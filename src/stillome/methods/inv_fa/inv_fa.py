@@ -1,7 +1,6 @@
 """InvFA: motion-invariant factor analysis of connectomes."""
 
-from copy import copy
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +12,12 @@ from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_not_routed, warn_if_unlike_training
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
-from stillome.methods.inv_fa.adapting import AdaptingFactors
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
+from stillome.methods.inv_fa.reweighting import ReweightedFactors
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
     KnownSubjects,
@@ -32,7 +31,7 @@ from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
 
-class InvFA(AdaptingFactors):
+class InvFA(ReweightedFactors):
     """Motion-invariant factor analysis with counterfactual connectomes.
 
     The effect of motion on every edge is fitted first, by negative binomial regression pooled over
@@ -139,36 +138,6 @@ class InvFA(AdaptingFactors):
         self.training_hash_ = training_hash(data.edges)
         return self
 
-    def with_invariance_weight(
-        self,
-        weight: float,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        confounds: ArrayLike,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Return a fitted copy with another `invariance_weight`; no effect is fitted again.
-
-        Parameters
-        ----------
-        weight : float between 0 and 1
-        X, y, confounds, groups
-            The subjects that this model was fitted to.
-
-        Raises
-        ------
-        InputError
-            If `X` are other subjects.
-        """
-        self._check_fitted()
-        copied = copy(self).set_params(invariance_weight=check_weight(weight))
-        data = copied._training_data(X, y, confounds, None, groups, allow_missing=True)
-        if training_hash(data.edges) != self.training_hash_:
-            raise InputError("X: not the connectomes that this InvFA was fitted to. Pass those.")
-        copied._use_weight(copied.invariance_weight, known_subjects(data))
-        return copied
-
     def _use_weight(self, weight: float, known: KnownSubjects) -> None:
         """Set what depends on the weight: the encoder, and the distribution of z and traits."""
         self.invariance_weight_ = weight
@@ -179,6 +148,16 @@ class InvFA(AdaptingFactors):
         self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(sd))
         self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
 
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
