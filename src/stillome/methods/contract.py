@@ -27,6 +27,7 @@ from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
+from stillome.methods.array_words import check_array
 from stillome.methods.cautions import (
     refuse_negative,
     warn_if_far,
@@ -207,6 +208,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         check_aligned(
             X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups
         )
+        check_array(X)
         connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
         warn_of_twins(connectomes)
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
@@ -232,7 +234,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.n_confounds_ = 0 if known is None else known.shape[1]
-        self._one_trait = y is not None and np.ndim(y) == 1
+        self._one_trait = y is not None and np.asarray(y).ndim == 1
         levels = None if groups is None else group_levels(groups, len(edges))
         return TrainingData(edges, traits, known, kept, levels)
 
@@ -261,6 +263,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
         check_names(X, getattr(self, "feature_names_in_", None))
+        check_array(X)
         found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
         return in_wide_dtype(found)
 
