@@ -1,6 +1,5 @@
 """Confounds as numbers: motion as it is, sites and scanners as one dummy column per level."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.cohort.site_levels import warn_of_nesting, without_unknown
 from stillome.exceptions import (
     ConfoundsError,
     ConfoundValueError,
     FileError,
     InputError,
-    StillomeWarning,
 )
 
 FORMAT_VERSION = 1
@@ -92,6 +91,8 @@ class ConfoundCoding:
                 numbers[str(name)] = float(values.mode()[0] if two else values.median())
             else:
                 levels[str(name)] = _levels(values, what)
+        if others is not None:
+            warn_of_nesting(others[list(levels)])
         return cls(tuple(motion.columns), numbers, levels)
 
     @property
@@ -140,7 +141,7 @@ class ConfoundCoding:
         for name, levels in self.levels.items():
             labels = _labels(others[name])
             if unknown_levels:
-                labels = self._without_unknown(labels)
+                labels = without_unknown(labels, levels)
             self._check_known(labels)
             for level in levels[1:]:
                 dummy = (labels == level).astype(np.float64)
@@ -280,20 +281,6 @@ class ConfoundCoding:
                 f"({', '.join(self.levels)}), and cannot get a further level. Fit anew."
             )
         return replace(self, levels={**self.levels, column: (*known, level)})
-
-    def _without_unknown(self, labels: "pd.Series[Any]") -> "pd.Series[Any]":
-        known = self.levels[str(labels.name)]
-        unknown = labels.notna() & ~labels.isin(known)
-        if unknown.any():
-            warnings.warn(
-                f"{labels.name} {labels[unknown].iloc[0]!r} of {int(unknown.sum())} subjects is "
-                f"not among those fitted to ({', '.join(known)}). It is treated as unknown: only "
-                "what their connectomes say about it is removed. `stillome adapt` learns it from "
-                "10 or more of its people.",
-                StillomeWarning,
-                stacklevel=4,
-            )
-        return labels.where(~unknown, None)
 
     def _check_known(self, labels: "pd.Series[Any]") -> None:
         known = self.levels[str(labels.name)]
