@@ -108,9 +108,7 @@ class Cohort:
         method, given = make_method(name, **TRAINED.get(name, {})), self.study
         choices = CHOICES.get(name, {}) if tune else {}
         chosen = choose(method, choices, X, given, self.train, self.seed)
-        fit = fit_fold(
-            method.set_params(**chosen), X, given.traits, given.confounds, self.train, self.test
-        )
+        fit = fit_fold(method.set_params(**chosen), X, given, self.train, self.test)
         told = ", ".join(f"{key}={value}" for key, value in chosen.items())
         return float(np.nanmean(fit.correlations())), fit.model, told
 

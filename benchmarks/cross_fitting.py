@@ -24,13 +24,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.cohort.exchange import Shuffler
+from stillome.cohort.groups import grouped_parts
 from stillome.cohort.residuals import least_squares
 from stillome.evaluate.leakage.certificate import repeated_certificate
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.power import smallest_detected, smallest_detected_in_latents
 from stillome.evaluate.leakage.probe_data import prepare_probes
-from stillome.evaluate.leakage.probes import Shuffler, probe_ridge
-from stillome.evaluate.prediction.folds import grouped_parts
+from stillome.evaluate.leakage.probes import probe_ridge
 from stillome.simulate import simulate_cohort
 
 N_PARTS, N_REPEATS, N_PROBES, N_PROBES_OF_Z = 3, 2, 10, 4

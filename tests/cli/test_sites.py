@@ -128,6 +128,29 @@ def test_nothing_known_is_inferred(model, place, tmp_path):
     assert len(read_table(tmp_path / "out.tsv")) == N_NEW
 
 
+def test_a_site_that_was_never_seen_is_unknown_until_the_model_learns_it(
+    model, place, cohorts, tmp_path, capsys
+):
+    of_third = [*study(place, "third"), *traits(place, "third")]
+    words = ["adjust", *of_third, "--quiet", "--overwrite", "--out", f"{tmp_path}/adjusted"]
+    assert main([words[0], str(model), *words[1:]]) == 0
+    told = capsys.readouterr().err
+    assert "site 'Celle' of 12 subjects is not among those fitted to (Bonn, Aachen)" in told
+    assert "treated as unknown" in told
+    adapt = ["adapt", str(model), *study(place, "third"), "--site", "Celle"]
+    assert main([*adapt, "--out", f"{tmp_path}/wiser"]) == 0
+    assert "site Celle learned from 12 scans" in capsys.readouterr().out
+    wiser = load_fitted(tmp_path / "wiser")
+    assert wiser.coding.names == ("rms_mm", "site=Aachen", "site=Celle")
+    assert main([words[0], f"{tmp_path}/wiser", *words[1:]]) == 0
+    assert "Celle" not in capsys.readouterr().err
+    _, new = cohorts
+    adjusted = read_connectomes(tmp_path / "adjusted").connectomes
+    # These are people of Aachen, whose scanner finds half as many fibres again.
+    free = new.connectomes.sum() * np.exp(0.8 * new.motion["rms_mm"].mean()) / np.exp(0.4)
+    assert 0.75 < adjusted.sum() / free < 1.33
+
+
 def test_drawn_subjects_have_sites(model, tmp_path):
     words = ["sample", str(model), "--subjects", "40", "--out", f"{tmp_path}/drawn", "--quiet"]
     assert main(words) == 0
@@ -137,7 +160,8 @@ def test_drawn_subjects_have_sites(model, tmp_path):
 
 
 MISTAKES = [
-    (["adjust", "{model}", "{new}", "{third}"], "site 'Celle' of subject"),
+    (["adapt", "{model}", "{new}", "--site", "Bonn"], "site 'Bonn' is among those fitted to"),
+    (["adapt", "{model}", "{new}", "--site", "C", "--subjects=059"], "at least 10 are needed"),
     (["adjust", "{model}", "{new}"], "'site' is in no table. Name the table with --traits"),
     (["transform", "{model}", "{new}"], "'site' is in no table"),
     (["adjust", "{model}", "{new}", "{traits}", "--reference", "site=Celle"], "among Bonn, Aachen"),

@@ -12,7 +12,13 @@ from pandas.testing import assert_frame_equal
 
 from stillome.cohort.confound_coding import MIN_AT_LEVEL, ConfoundCoding
 from stillome.cohort.validation import check_confounds
-from stillome.exceptions import ConfoundsError, FileError, MissingConfoundError
+from stillome.exceptions import (
+    ConfoundsError,
+    FileError,
+    InputError,
+    MissingConfoundError,
+    StillomeWarning,
+)
 
 LEVELS = ["Aachen", "Bonn", "s=3", "ø"]
 
@@ -178,3 +184,21 @@ def test_where_a_confound_is_missing_is_told_in_copies_too():
     again = copy.copy(caught.value)
     assert str(again) == str(caught.value)
     assert (again.argument, again.row, again.column) == ("confounds", 1, 0)
+
+
+def test_sites_nested_in_studies_are_told_and_further_levels_come_last():
+    motion = pd.DataFrame({"rms_mm": np.linspace(0, 1, 60)})
+    sites = np.repeat(["A", "B", "C"], 20)
+    others = pd.DataFrame({"study": np.where(sites == "C", "two", "one"), "site": sites})
+    with pytest.warns(StillomeWarning, match=r"site is nested in study: .* Leave out study\."):
+        coding = ConfoundCoding.fit(motion, others)
+    assert coding.with_level("site", "D").names == (*coding.names, "site=D")
+    with pytest.raises(InputError, match="'study' is not the last of the text columns"):
+        coding.with_level("study", "three")
+    with pytest.raises(InputError, match="site 'B' is among those fitted to"):
+        coding.with_level("site", "B")
+    new = others.iloc[:2].assign(site="Z")
+    with pytest.warns(StillomeWarning, match="site 'Z' of 2 subjects is not among those fitted"):
+        coded = coding.encode(motion.iloc[:2], new, unknown_levels=True)
+    assert coded[["site=B", "site=C"]].isna().all(axis=None)
+    assert coded["study=two"].tolist() == [0, 0]

@@ -93,7 +93,7 @@ def test_families_are_never_divided(certified):
     assert not {of[c] for c in tested} & {of[c] for c in fitted}
     # Nor between the folds of the probes.
     named = [of[c] for c in certified[0]["confounds"].ravel()]
-    pairs = set(zip(named, certified[0]["groups"].tolist(), strict=True))
+    pairs = set(zip(named, certified[0]["groups"][:, 0].tolist(), strict=True))
     assert len(pairs) == len(set(named)) == len(np.unique(certified[0]["groups"])) == 9
 
 

@@ -116,13 +116,14 @@ def test_atlas_names_may_hold_underscores(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.connectomes, TRUTH * 2)
 
 
-def test_several_sessions_are_asked_about(tmp_path: Path) -> None:
+def test_several_sessions_are_scans_unless_one_is_chosen(tmp_path: Path) -> None:
     for session, factor in (("one", 1), ("two", 2)):
         for i, subject in enumerate(IDS):
             name = f"sub-{subject}/ses-{session}/sub-{subject}_ses-{session}_connectome.csv"
             save(tmp_path / name, COUNTS[i] * factor)
-    with pytest.raises(FileError, match=r"has several sessions \['one', 'two'\]. Choose session="):
-        read_connectomes(tmp_path)
+    scans = read_connectomes(tmp_path)
+    assert scans.subject_ids == tuple(f"{one}_ses-{s}" for one in IDS for s in ("one", "two"))
+    np.testing.assert_array_equal(scans.connectomes[1::2], TRUTH * 2)
     np.testing.assert_array_equal(read_connectomes(tmp_path, session="two").connectomes, TRUTH * 2)
     with pytest.raises(FileError, match="session 'three'"):
         read_connectomes(tmp_path, session="three")

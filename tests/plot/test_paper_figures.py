@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from figure_reading import assert_readable
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.exceptions import InputError
 from stillome.methods.registry import METHODS
 from stillome.plot import (

@@ -13,8 +13,8 @@ import pytest
 from report.run_folders import HOSTILE_ID
 from report.variants import changed
 from stillome.cli.app import main
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edge_indices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.persistence import read_json, write_json
 from stillome.pipeline import report_step
 from stillome.plot.region_order import region_order
@@ -220,3 +220,9 @@ def test_a_run_with_subjects_has_them_in_its_report(copied_run, few_figures):
     report_step(folder, Workers(1))
     html = (copied_run / "report.html").read_text("utf-8")
     assert f'"{folder.cohort.subject_ids[1]}"' in html and "figure-subject" in html
+
+
+def test_the_people_of_scans_are_hidden_too():
+    hide = hider(["A01_ses-1", "A01_ses-2"])
+    shown = hide("sub-A01/ses-1: A01_ses-2 is left out")
+    assert shown == "(id hidden)/ses-1: (id hidden) is left out"

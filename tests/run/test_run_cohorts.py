@@ -74,7 +74,7 @@ class Keeping(EdgewiseRegression):
 
     asked: ClassVar = []
 
-    def fit(self, X, y=None, *, confounds=None, covariates_to_keep=None):
+    def fit(self, X, y=None, *, confounds=None, covariates_to_keep=None, groups=None):
         self.asked.append(covariates_to_keep)
         return super().fit(X, y, confounds=confounds)
 
@@ -83,7 +83,7 @@ def test_what_is_to_be_kept_reaches_every_fit(tmp_path, monkeypatch):
     ours, asked = [], {}
     fit = InvFA.fit
 
-    def noting(self, X, y=None, *, confounds=None, covariates_to_keep=None):
+    def noting(self, X, y=None, *, confounds=None, covariates_to_keep=None, groups=None):
         ours.append(covariates_to_keep)
         return fit(self, X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
 

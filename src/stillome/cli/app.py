@@ -16,6 +16,7 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
+from stillome.cli.adapt import adapt
 from stillome.cli.adjust import adjust
 from stillome.cli.bids import bids
 from stillome.cli.certify import certify
@@ -38,7 +39,7 @@ from stillome.exceptions import StillomeError, StillomeWarning
 
 VERBS: tuple[Callable[..., None], ...] = (
     *(run, demo, inspect, motion, simulate, fit, transform, adjust, predict, certify, compare),
-    *(sample, report, bids, reproduce),
+    *(adapt, sample, report, bids, reproduce),
 )
 
 SUCCESS = 0

@@ -80,13 +80,14 @@ def certify(
         check_table(out, overwrite=overwrite)
     check_apart(confound or (), keep=nuisance or (), group=group)
     columns = [*(nuisance or ()), *([group] if group else ())]
-    tables = read_tables(files, columns if columns or confound else None, confound or ())
-    assert tables.motion is not None  # the option must be given
-    removed = choose_removed(tables.motion, tables.traits, confound or ())
     with steps(4 if against else 3, quiet=quiet) as step:
         step("Reading")
         found = {features: read_features(features, kind, files)}
         held = found[features].subject_ids
+        wanted = columns if columns or confound else None
+        tables = read_tables(files.for_scans(held), wanted, confound or ()).of_scans(held)
+        assert tables.motion is not None  # the option must be given
+        removed = choose_removed(tables.motion, tables.traits, confound or ())
         # Rows of subjects without features are not asked for.
         tables = tables.of(held)
         kept, _ = join_or_say(held, tables, dropped=dropped, overwrite=overwrite)

@@ -96,6 +96,7 @@ def look_for(
     InputError
         If the confounds of nobody are known, or a column cannot be used.
     """
+    from stillome.cohort.scan_ids import nested_groups
     from stillome.cohort.validation import check_columns
 
     assert tables.motion is not None
@@ -120,7 +121,9 @@ def look_for(
         ids,
         check_columns(coding.encode(motion, traits), coding.names, "confound"),
         check_columns(traits, nuisance, "nuisance") if traits is not None and nuisance else None,
-        traits[group].to_numpy(dtype=object) if traits is not None and group else None,
+        nested_groups(
+            traits[group].to_numpy(dtype=object) if traits is not None and group else None, ids
+        ),
     )
 
 

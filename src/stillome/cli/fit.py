@@ -110,11 +110,13 @@ def fit_study(
         traits = [n for n in numbers if n not in (*removed.motion, *removed.others)]
     predicted = tuple(dict.fromkeys(traits))
     y = check_columns(cohort.traits, predicted, "trait") if predicted else None
-    groups = None if group is None else cohort.traits[group].to_numpy(dtype=object)
+    groups = cohort.groups(group)
+    if groups is not None:
+        arguments["groups"] = groups
     _show_epochs(model, step)
     with coding.naming(cohort.subject_ids):
         X = cohort.connectomes
-        model = choose_weight(model, X, y, groups=groups, seed=seed, **arguments).method
+        model = choose_weight(model, X, y, seed=seed, **arguments).method
         model.fit(X, y, **arguments)
     assert isinstance(model, Storable)  # every method in METHODS is
     return FittedModel(

@@ -33,7 +33,11 @@ def motion(
     ),
     session: Annotated[
         str | None,
-        typer.Option("--session", "--event", help="The session, where subjects have several."),
+        typer.Option(
+            "--session",
+            "--event",
+            help="One session of several; all: a row each.",
+        ),
     ] = None,
     rotation_unit: Annotated[
         RotationUnit | None, typer.Option(help="The unit of rotations in parameter files.")

@@ -53,7 +53,8 @@ Group = Annotated[
     typer.Option(
         "--group",
         "--keep-together",
-        help="A column of the traits (family, site) whose members are never divided.",
+        help="A column of the traits (family) whose members are never divided; scans of a person "
+        "never are.",
     ),
 ]
 Method = Annotated[
@@ -94,7 +95,9 @@ Measure = Annotated[str | None, typer.Option(help="Which measure, if files hold 
 Symmetrize = Annotated[
     str | None, typer.Option(help="max, mean or upper, for matrices that are not symmetric.")
 ]
-Session = Annotated[str | None, typer.Option(help="The session, where subjects have several.")]
+Session = Annotated[
+    str | None, typer.Option(help="One session, where subjects have several; else all are scans.")
+]
 Subjects = Annotated[
     list[str] | None,
     typer.Option(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.confound_choice import choose_removed
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.groups import group_levels, held_out
+from stillome.cohort.motion_groups import MotionGroups, motion_groups
+from stillome.cohort.scan_ids import nested_groups, person_of, session_in
 from stillome.cohort.validation import (
     aligned_table,
-    as_floats,
     check_connectomes,
     check_lengths,
     check_random_state,
@@ -39,15 +41,6 @@ FORMAT_VERSION = 1
 HEADER = "cohort.json"
 
 
-class MotionGroups(NamedTuple):
-    """Subjects who moved least and most, as positions in the cohort, with the two cut-offs."""
-
-    small: NDArray[np.intp]
-    large: NDArray[np.intp]
-    low_cutoff: float
-    high_cutoff: float
-
-
 @dataclass(frozen=True, eq=False)
 class Cohort:
     """Connectomes with everything that belongs to the same subjects, in one order.
@@ -55,7 +48,7 @@ class Cohort:
     Parameters
     ----------
     subject_ids : sequence of str
-        Unique; '001' stays '001'.
+        Unique; '001' stays '001'. Of people with several scans, ``<person>_ses-<session>``.
     connectomes : array of shape (n, V, V)
         Fibre counts; may be memory-mapped.
     motion : pandas.DataFrame, optional
@@ -111,6 +104,37 @@ class Cohort:
     def n_subjects(self) -> int:
         """Number of subjects, n."""
         return len(self.subject_ids)
+
+    @property
+    def people(self) -> list[str]:
+        """The person of every scan: the id without ``_ses-<session>``."""
+        return [person_of(scan) for scan in self.subject_ids]
+
+    @property
+    def session_ids(self) -> list[str | None]:
+        """The session of every scan; None where the id has none."""
+        return [session_in(scan) for scan in self.subject_ids]
+
+    def groups(self, column: str | None = None) -> NDArray[Any] | None:
+        """Return who belongs together: what methods and certificates take as ``groups``.
+
+        Parameters
+        ----------
+        column : str, optional
+            Of `traits` or `motion`: families, for instance. Scans of a person are together anyway.
+
+        Returns
+        -------
+        array of shape (n,) or (n, 3), or None
+            See `group_levels`. None where everybody is alone.
+        """
+        families = None
+        if column is not None:
+            there = next((t for t in (self.traits, self.motion) if column in t), None)
+            if there is None:
+                raise InputError(f"groups: no column {column!r} among the traits or motion.")
+            families = there[column].to_numpy(dtype=object)
+        return nested_groups(families, self.subject_ids)
 
     @property
     def n_regions(self) -> int:
@@ -183,7 +207,7 @@ class Cohort:
     def split(
         self, *, test_size: float = 0.3, random_state: int | np.random.Generator | None = 0
     ) -> tuple["Cohort", "Cohort"]:
-        """Divide the subjects at random into a training and a test cohort.
+        """Divide the subjects at random into a training and a test cohort; people stay whole.
 
         Parameters
         ----------
@@ -198,7 +222,10 @@ class Cohort:
                 f"test_size={test_size} of {self.n_subjects} subjects leaves one side empty."
             )
         order = check_random_state(random_state).permutation(self.n_subjects)
-        return self.select(np.sort(order[n_test:])), self.select(np.sort(order[:n_test]))
+        groups = self.groups()
+        levels = None if groups is None else group_levels(groups, self.n_subjects)
+        train, test = held_out(order, n_test, levels)
+        return self.select(train), self.select(test)
 
     def motion_groups(self, column: str, *, quantile: float = 0.1) -> MotionGroups:
         """Find the subjects at both ends of one motion measure (Section 2.2 of the paper).
@@ -210,26 +237,7 @@ class Cohort:
         quantile : float, default=0.1
             Share of subjects in each group: 0.05 for ABCD, 0.1 for HCP in the paper.
         """
-        if not isinstance(column, str) or column not in self.motion:
-            raise InputError(
-                f"motion has no column {column!r}; it has {list(self.motion.columns)}."
-            )
-        share = check_share(quantile, "quantile", below=0.5)
-        values = as_floats(self.motion[column].to_numpy(), f"motion: column {column!r}")
-        values[np.isinf(values)] = np.nan
-        if np.isnan(values).all():
-            raise InputError(f"motion: column {column!r} holds no value for any subject.")
-        low, high = np.nanquantile(values, [share, 1 - share])
-        if low == high:
-            raise InputError(
-                f"motion: column {column!r} is {low:g} in both groups; nothing differs."
-            )
-        return MotionGroups(
-            small=np.flatnonzero(values <= low),
-            large=np.flatnonzero(values >= high),
-            low_cutoff=float(low),
-            high_cutoff=float(high),
-        )
+        return motion_groups(self.motion, column, quantile)
 
     def edge_means(self, subjects: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the mean matrix (V, V) over all subjects, or over some."""

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.exceptions import ConfoundsError, ConfoundValueError, FileError
+from stillome.cohort.site_levels import warn_of_nesting, without_unknown
+from stillome.exceptions import (
+    ConfoundsError,
+    ConfoundValueError,
+    FileError,
+    InputError,
+)
 
 FORMAT_VERSION = 1
 INFERRED = "Fill it in, leave out the subject, or fit inv-fa, which infers it."
@@ -85,6 +91,8 @@ class ConfoundCoding:
                 numbers[str(name)] = float(values.mode()[0] if two else values.median())
             else:
                 levels[str(name)] = _levels(values, what)
+        if others is not None:
+            warn_of_nesting(others[list(levels)])
         return cls(tuple(motion.columns), numbers, levels)
 
     @property
@@ -99,7 +107,11 @@ class ConfoundCoding:
         return (*self.numbers, *self.levels)
 
     def encode(
-        self, motion: pd.DataFrame | None, others: pd.DataFrame | None = None
+        self,
+        motion: pd.DataFrame | None,
+        others: pd.DataFrame | None = None,
+        *,
+        unknown_levels: bool = False,
     ) -> pd.DataFrame:
         """Return the confounds (n, C) of subjects, NaN where unknown.
 
@@ -109,6 +121,8 @@ class ConfoundCoding:
             One row per subject; further columns are ignored. Without any, motion is unknown.
         others : pandas.DataFrame, optional
             Needed if the coding knows `others`.
+        unknown_levels : bool, default=False
+            Whether a level that is none of those of the fit is unknown (NaN), with a warning.
 
         Raises
         ------
@@ -126,6 +140,8 @@ class ConfoundCoding:
             coded[name] = values.to_numpy() - self.numbers[str(name)]
         for name, levels in self.levels.items():
             labels = _labels(others[name])
+            if unknown_levels:
+                labels = without_unknown(labels, levels)
             self._check_known(labels)
             for level in levels[1:]:
                 dummy = (labels == level).astype(np.float64)
@@ -235,6 +251,36 @@ class ConfoundCoding:
             {name: float(value) for name, value in content["numbers"].items()},
             {name: tuple(map(str, levels)) for name, levels in content["levels"].items()},
         )
+
+    def with_level(self, column: str, level: str) -> Self:
+        """Return the coding with one more level, whose dummy is the last confound.
+
+        Parameters
+        ----------
+        column : str
+            A text column of the coding, the last of them, or a new one.
+        level : str
+
+        Raises
+        ------
+        InputError
+            If the level is known already, or other text columns are coded after this one.
+
+        Examples
+        --------
+        >>> coding = ConfoundCoding(("rms_mm",), levels={"site": ("A", "B")})
+        >>> coding.with_level("site", "C").names
+        ('rms_mm', 'site=B', 'site=C')
+        """
+        known = self.levels.get(column, (f"{column}s of the fit",))
+        if level in known:
+            raise InputError(f"{column} {level!r} is among those fitted to. Give a new one.")
+        if column in self.levels and list(self.levels)[-1] != column:
+            raise InputError(
+                f"{column!r} is not the last of the text columns of the model "
+                f"({', '.join(self.levels)}), and cannot get a further level. Fit anew."
+            )
+        return replace(self, levels={**self.levels, column: (*known, level)})
 
     def _check_known(self, labels: "pd.Series[Any]") -> None:
         known = self.levels[str(labels.name)]

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from stillome.arrays import Floats
+from stillome.cohort.exchange import Shuffler
+from stillome.cohort.groups import group_levels
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_random_state
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.leakage.certificate import holm
-from stillome.evaluate.leakage.probes import Shuffler
-from stillome.evaluate.prediction.folds import group_labels
 
 GRAPH_COLUMNS = ("r", "rms", "p_value", "p_holm")
 
@@ -67,9 +67,9 @@ def graph_motion(
     """
     moved = np.asarray(motion, dtype=np.float64)
     n = len(moved)
-    labels = group_labels(groups, n)
+    levels = group_levels(groups, n)
     design = None if nuisance is None else np.asarray(nuisance, dtype=np.float64).reshape(n, -1)
-    shuffler = Shuffler(labels)
+    shuffler = Shuffler(levels)
     orders = shuffler.draw_many(n_permutations, check_random_state(random_state))
     orders = np.concatenate([np.arange(n)[None], orders])
     parts = [

@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.groups import Levels, group_levels, renumbered
 from stillome.cohort.validation import check_confounds, check_connectomes, check_traits
 from stillome.evaluate.leakage.certificate import leakage_certificate
-from stillome.evaluate.prediction.folds import group_labels, inner_split
+from stillome.evaluate.prediction.folds import inner_split
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
@@ -48,7 +49,7 @@ class _Subjects(NamedTuple):
     confounds: Floats  # (n, C)
     traits: Floats | None  # (n, T)
     covariates: Floats | None  # (n, Q)
-    groups: NDArray[np.intp]  # (n,)
+    groups: Levels | None  # (n, 1) or (n, 3)
 
     def take(self, rows: NDArray[np.intp]) -> "_Subjects":
         return _Subjects(
@@ -56,8 +57,13 @@ class _Subjects(NamedTuple):
             self.confounds[rows],
             None if self.traits is None else self.traits[rows],
             None if self.covariates is None else self.covariates[rows],
-            self.groups[rows],
+            None if self.groups is None else self.groups[rows],
         )
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """Number of the group of each subject (n,)."""
+        return np.arange(len(self.edges)) if self.groups is None else self.groups[:, 0]
 
 
 def choose_invariance_weight(
@@ -83,8 +89,9 @@ def choose_invariance_weight(
         Subjects with NaN are left out.
     covariates_to_keep : array-like of shape (n,) or (n, Q), optional
         Passed to `fit`, and accounted for by the probes.
-    groups : array-like of shape (n,), optional
-        Families: never on both sides of the split into fitting and testing.
+    groups : array-like of shape (n,) or (n, 2), optional
+        Families, or scans of one person: never on both sides of the split into fitting and
+        testing, nor of a split inside a fit; see `group_levels`.
     random_state : int, default=0
 
     Returns
@@ -162,13 +169,14 @@ def _known(
     known = np.flatnonzero(~np.isnan(motion).any(axis=1))
     # In an order that depends on the subjects, not on their position; so do the groups' numbers.
     known = known[subject_order(edges[known], motion[known])]
-    subjects = _Subjects(edges, motion, traits, kept, group_labels(groups, n)).take(known)
-    return subjects._replace(groups=pd.factorize(subjects.groups)[0])
+    levels = None if groups is None else group_levels(groups, n)
+    subjects = _Subjects(edges, motion, traits, kept, levels).take(known)
+    return subjects if levels is None else subjects._replace(groups=renumbered(levels[known]))
 
 
 def _split(subjects: _Subjects, random_state: int) -> tuple[_Subjects, _Subjects]:
     """Divide the subjects into those that fit (70 %) and those that test; no group is divided."""
-    labels = subjects.groups
+    labels = subjects.labels
     n, n_groups = len(labels), len(np.unique(labels))
     everybody = np.arange(n)
     train = test = everybody[:0]
@@ -185,16 +193,21 @@ def _split(subjects: _Subjects, random_state: int) -> tuple[_Subjects, _Subjects
 
 def _fitted(method: ConnectomeMethod, train: _Subjects) -> dict[float, ConnectomeMethod]:
     """Fit the method with every weight."""
-    given = {"confounds": train.confounds, "covariates_to_keep": train.covariates}
+    given: dict[str, Any] = {
+        "confounds": train.confounds,
+        "covariates_to_keep": train.covariates,
+    }
+    belonging = {} if train.groups is None else {"groups": train.groups}
 
     def fit(weight: float) -> ConnectomeMethod:
         model = clone(method).set_params(invariance_weight=weight)
-        return model.fit(train.edges, train.traits, **given)
+        return model.fit(train.edges, train.traits, **given, **belonging)
 
     if not hasattr(method, "with_invariance_weight"):
         return {weight: fit(weight) for weight in WEIGHTS}
     reweighted = fit(1.0).with_invariance_weight
     subjects = {"X": train.edges, "y": train.traits, "confounds": train.confounds}
+    subjects |= belonging
     return {weight: reweighted(weight, **subjects) for weight in WEIGHTS}
 
 

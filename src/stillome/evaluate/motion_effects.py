@@ -7,8 +7,9 @@ import pandas as pd
 from scipy import stats
 
 from stillome.arrays import Floats
-from stillome.cohort.cohort import Cohort, MotionGroups
+from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import edge_indices, matrices_to_edges
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.cohort.validation import as_floats, check_confounds, check_count
 from stillome.exceptions import InputError
 

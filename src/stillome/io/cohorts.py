@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.scan_ids import has_sessions, rows_of_scans
 from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
@@ -18,7 +19,7 @@ from stillome.io.fibre_lengths import mean_lengths
 from stillome.io.find import PathLike
 from stillome.io.motion.summary import read_motion
 from stillome.io.subject_ids import ids_in_common, normalise_ids
-from stillome.io.tables.events import SeveralEventsError
+from stillome.io.tables.events import ALL_SESSIONS, SeveralEventsError
 from stillome.io.tables.phenotypes import read_traits
 from stillome.persistence import write_table, written_aside
 
@@ -70,7 +71,9 @@ def read_cohort(
     dropped : path-like, optional
         A file (``dropped.tsv``) that lists who was left out, and why.
     session, event : str, optional
-        The session of the connectome and motion files; that of the tables of traits.
+        The session of the connectome and motion files; that of the tables of traits. Without,
+        every session is a row of the cohort, if somebody has several; rows of tables without
+        sessions (sex, family) hold for all scans of a person.
     trait_columns, missing_values
         As `columns` and `missing_values` of `read_traits`.
     rotation_unit : {"rad", "deg"}, optional
@@ -115,8 +118,11 @@ def read_cohort(
     data = connectomes
     if not isinstance(data, ConnectomeData):
         data = read_connectomes(data, labels=labels, session=session, **reading)
+    if has_sessions(data.subject_ids):
+        session, event = session or ALL_SESSIONS, event or ALL_SESSIONS
     moved = _motion_table(motion, session, rotation_unit, confounds)
     known = _trait_table(traits, event, trait_columns, missing_values)
+    moved, known = (_of_scans(table, data.subject_ids) for table in (moved, known))
     empty = without_fibres(data)
     join = join_subjects(data.subject_ids, moved, known, empty=empty, motion_needed=motion_needed)
     if dropped is not None:
@@ -202,6 +208,10 @@ def without_fibres(data: ConnectomeData) -> set[str]:
         for subject, one in zip(data.subject_ids, data.connectomes, strict=True)
         if not np.any(one)
     }
+
+
+def _of_scans(table: pd.DataFrame | None, scans: Sequence[str]) -> pd.DataFrame | None:
+    return None if table is None else rows_of_scans(table, scans)
 
 
 def _report(join: Join, dropped: PathLike | None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.scan_ids import person_of
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import choose
@@ -62,7 +63,8 @@ def read_connectomes(
     axis : int, optional
         The axis of a stack that runs over subjects.
     session : str, optional
-        Which session, where subjects have several.
+        Which session, where subjects have several. Without, every session is a scan of its own,
+        with the id ``A01_ses-01``, if somebody has several.
     edge_order : {"upper", "lower"}, optional
         How numbered edges run through the matrix, row by row.
     lazy : bool, optional
@@ -111,15 +113,19 @@ def read_connectomes(
 
 
 def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> ConnectomeData:
-    """Return some subjects of a record, in the order asked for.
+    """Return some subjects of a record, in the order asked for; of a person all scans.
 
     Raises
     ------
     InputError
         If one of them is not in the record.
     """
-    ids = normalise_ids(subjects, name="subjects")
     places = {subject: i for i, subject in enumerate(data.subject_ids)}
+    scans: dict[str, list[str]] = {}
+    for scan in data.subject_ids:
+        scans.setdefault(person_of(scan), []).append(scan)
+    wanted = normalise_ids(subjects, name="subjects")
+    ids = [s for one in wanted for s in ([one] if one in places else scans.get(one, [one]))]
     missing = next((subject for subject in ids if subject not in places), None)
     if missing is not None:
         raise InputError(f"subjects: no connectome of {missing!r}. Leave it out of the list.")

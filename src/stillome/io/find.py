@@ -3,9 +3,10 @@
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stillome.cohort.scan_ids import scan_id, session_key
 from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_measures import ACCEPTED, SeveralMatricesError, kind_of
 from stillome.io.find_subjects import session_of, subjects_of, without_session
@@ -20,7 +21,7 @@ from stillome.io.guarded_files import (
     refuse_locked_folder,
 )
 from stillome.io.recognise import read_contents, recognise
-from stillome.io.subject_ids import bare_session
+from stillome.io.tables.events import ALL_SESSIONS
 
 PathLike = str | os.PathLike[str]
 _SUFFIXES = (
@@ -101,18 +102,18 @@ def select_files(
     measure: str | None,
     session: str | None,
 ) -> Selection:
-    """Choose one connectome file per subject.
+    """Choose one connectome file per subject, or per session where somebody has several.
 
     Raises
     ------
     FileError
         If several kinds of files fit (E6), none is a connectome, or a subject has two.
     """
-    if session is not None:
-        wanted = bare_session(session)
-        items = [item for item in items if session_of(item.path) == wanted]
+    if session not in (None, ALL_SESSIONS):
+        wanted = session_key(str(session))
+        items = [item for item in items if session_key(session_of(item.path) or "") == wanted]
         if not items:
-            raise FileError(f"session {wanted!r}: no file of it among the connectomes.")
+            raise FileError(f"session {session!r}: no file of it among the connectomes.")
     groups = _grouped(items, root)
     place = str(root) if root else items[0].label
     groups, set_aside = _without_truth(groups)
@@ -122,12 +123,11 @@ def select_files(
     usable = _one_suffix(usable)
     if len(usable) > 1:
         raise SeveralMatricesError(place, [group.pattern for group in usable])
-    counts = usable[0]
-    _check_sessions(counts)
-    lengths = [g for g in _of_atlas(groups, atlas) if g.kind == "length" and g is not counts]
+    counts = _with_sessions(usable[0])
+    lengths = [g for g in _of_atlas(groups, atlas) if g.kind == "length" and g is not usable[0]]
     lengths = _one_suffix(lengths)
     found = lengths[0] if len(lengths) == 1 and counts.kind != "length" else None
-    return Selection(counts, found, notes)
+    return Selection(counts, None if found is None else _with_sessions(found), notes)
 
 
 def _without_truth(groups: list[Group]) -> tuple[list[Group], tuple[str, ...]]:
@@ -261,15 +261,12 @@ def _preference(group: Group) -> int:
     return _PREFERENCE.index(suffix) if suffix in _PREFERENCE else len(_PREFERENCE)
 
 
-def _check_sessions(group: Group) -> None:
-    sessions: dict[str, list[str]] = {}
+def _with_sessions(group: Group) -> Group:
+    """Give scans ids with their session, where somebody has several; see `scan_ids`."""
+    sessions: dict[str, set[str | None]] = {}
     for subject, item in group.members:
-        session = session_of(item.path)
-        if session is not None:
-            sessions.setdefault(subject, []).append(session)
-    twice = next((s for s, found in sessions.items() if len(set(found)) > 1), None)
-    if twice is not None:
-        raise FileError(
-            f"subject {twice!r} has several sessions {sorted(set(sessions[twice]))}. "
-            "Choose session=...."
-        )
+        sessions.setdefault(subject, set()).add(session_of(item.path))
+    if all(len(found) == 1 for found in sessions.values()):
+        return group
+    members = [(scan_id(one, session_of(item.path)), item) for one, item in group.members]
+    return replace(group, members=tuple(members))

@@ -22,6 +22,8 @@ from stillome.exceptions import FileError
 
 _BIDS = re.compile(r"(?<![A-Za-z0-9])sub-(?:NDAR_INV)?[A-Za-z0-9]+")
 _SESSION = re.compile(r"(?<![A-Za-z0-9])ses-([A-Za-z0-9]+)")
+# Folders of both visits of a retest, as those of the HCP: the same subjects in each.
+_RETEST = re.compile(r"(?<=/)(?:hcp[-_])?(test|retest)(?=/)", re.IGNORECASE)
 _UK_BIOBANK = re.compile(r"^(\d{7})_\d{5}_\d+_\d+")
 # Folders and words of file names that name a step of the processing, a measure or a site.
 _NO_PERSON = re.compile(
@@ -33,7 +35,7 @@ _NO_PERSON = re.compile(
     r"|conndata|network_connectivity|mrtrix\w*|micapipe\w*|cmp|connectogram|sc|fc|cm|raw|processed"
     r"|n?counts?\d*|streamlines?|fibers?|fibres?|weights?|sift\d?|len|lengths?|meanlength|mean"
     r"|normalized|edge|relmat|dense|sparse|full-connectome|shape"
-    r"|sites?[-_]?.*|cent(er|re)s?[-_]?.*|scanners?[-_]?.*|batch[-_]?.*|waves?[-_]?\d*)$",
+    r"|(hcp[-_])?(test|retest)|sites?[-_]?.*|cent(er|re)s?[-_]?.*|scanners?[-_]?.*|batch[-_]?.*|waves?[-_]?\d*)$",
     re.IGNORECASE,
 )
 
@@ -45,14 +47,16 @@ def session_of(path: Path) -> str | None:
     --------
     >>> session_of(Path("sub-01/ses-baseline/dwi/sub-01_connectivity.mat"))
     'baseline'
+    >>> session_of(Path("HCP_Retest/100307/connectome.csv"))
+    'Retest'
     """
-    found = _SESSION.findall(str(path))
-    return found[-1] if found else None
+    found = _SESSION.findall(str(path)) or _RETEST.findall(f"/{path}")
+    return str(found[-1]) if found else None
 
 
 def without_session(text: str) -> str:
     """Put ``ses-*`` in place of every session, so that files of several sessions look alike."""
-    return _SESSION.sub("ses-*", text)
+    return _RETEST.sub("ses-*", f"/{_SESSION.sub('ses-*', text)}")[1:]
 
 
 def subjects_of(

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.scan_ids import person_of, session_in
 from stillome.cohort.validation import check_connectomes
 from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_data import ConnectomeData, Holding
@@ -236,7 +237,7 @@ def _write_relmats(
     for i, (subject, matrix) in enumerate(zip(data.subject_ids, matrices, strict=True)):
         own = {files[i]: hashes[files[i]]} if one_each else hashes
         name = f"sub-{subject}_meas-{measure[0].lower()}{measure[1:]}_relmat"
-        place = folder / f"sub-{subject}" / "dwi"
+        place = folder / bids_folder(subject) / "dwi"
         place.mkdir(parents=True)
         holding = Holding(matrix, measure=data.measure, regions=names)
         write_relmat(place / f"{name}.dense.tsv", holding)
@@ -278,6 +279,18 @@ def _relative(files: Sequence[str]) -> list[Path]:
     parents = {str(Path(file).parent) for file in files}
     root = os.path.commonpath(list(parents))
     return [Path(file).relative_to(root) for file in files]
+
+
+def bids_folder(scan: str) -> Path:
+    """Return the folder of a subject in a BIDS data set, or of one session.
+
+    Examples
+    --------
+    >>> bids_folder("A01").as_posix(), bids_folder("A01_ses-2").as_posix()
+    ('sub-A01', 'sub-A01/ses-2')
+    """
+    session = session_in(scan)
+    return Path(f"sub-{person_of(scan)}", *([] if session is None else [f"ses-{session}"]))
 
 
 def unit_of(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
+from stillome.cohort.scan_ids import with_session_column
 from stillome.exceptions import InputError
 from stillome.io.connectome_data import Holding
 from stillome.io.formats import hdf5, matfiles, mrtrix, numpy_stacks
@@ -15,7 +16,12 @@ from stillome.io.formats.bids_relmat import write as write_relmat
 from stillome.io.formats.text_matrix import write_text_matrix
 from stillome.io.recognise import WRITERS
 from stillome.io.subject_ids import normalise_id
-from stillome.io.write import DESCRIPTION, write_dataset_description, write_described_table
+from stillome.io.write import (
+    DESCRIPTION,
+    bids_folder,
+    write_dataset_description,
+    write_described_table,
+)
 from stillome.persistence import write_table, written_aside
 
 # The name of a form to who writes such files, and what a stack is called.
@@ -97,7 +103,9 @@ def write_cohort(
             if len(table.columns):
                 write_described_table(
                     aside / f"{name}.tsv",
-                    table.set_axis([f"sub-{normalise_id(i)}" for i in table.index], axis=0),
+                    with_session_column(
+                        table.set_axis([f"sub-{normalise_id(i)}" for i in table.index], axis=0)
+                    ),
                     description=f"{name} of {description}",
                     random_state=random_state,
                 )
@@ -121,7 +129,7 @@ def _write_matrices(
         if form == "mrtrix":
             mrtrix.write(folder / f"sub-{subject}_connectome.csv", Holding(matrix))
             continue
-        place = folder / f"sub-{subject}" / "dwi"
+        place = folder / bids_folder(subject) / "dwi"
         place.mkdir(parents=True)
         name = f"sub-{subject}_meas-count_relmat.dense.tsv"
         write_relmat(place / name, Holding(matrix, regions=regions))

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
@@ -101,6 +102,18 @@ def warn_if_far(level: Floats, low: Floats, high: Floats, spread: Floats) -> Non
             f"reference={level[worst]:g} lies {gap[worst]:.2g} standard deviations outside "
             f"the training range {low[worst]:.3g} to {high[worst]:.3g} of confound {worst}: "
             "the model extrapolates. Pass reference=... to stay near the training range.",
+            StillomeWarning,
+            stacklevel=4,
+        )
+
+
+def warn_if_not_routed(method: str) -> None:
+    """Warn where scikit-learn routes metadata but no confounds came: motion is then inferred."""
+    if sklearn.get_config()["enable_metadata_routing"]:
+        warnings.warn(
+            f"{method}: confounds were not routed here, so that motion is inferred from the "
+            "connectomes. Ask for them with set_transform_request(confounds=True) or "
+            "set_predict_request(confounds=True), and pass confounds=... where it is used.",
             StillomeWarning,
             stacklevel=4,
         )

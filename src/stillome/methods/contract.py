@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.groups import Levels, group_levels
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
@@ -27,6 +28,7 @@ from stillome.cohort.validation.confound_checks import check_trainable
 from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude, is_whole
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
+from stillome.methods.array_words import check_array
 from stillome.methods.cautions import (
     refuse_negative,
     warn_if_far,
@@ -34,6 +36,7 @@ from stillome.methods.cautions import (
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
+from stillome.methods.feature_names import check_names, latent_names, names_of
 from stillome.methods.synthetic import SyntheticCohort
 
 
@@ -48,6 +51,7 @@ class TrainingData(NamedTuple):
     traits: Floats | None  # (n, T), NaN = missing
     confounds: Floats | None  # (n, C), NaN = unknown
     covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds
+    groups: Levels | None = None  # (n, 1) or (n, 3), see `group_levels`
 
     @property
     def whole(self) -> bool:
@@ -78,6 +82,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Learn from training subjects only.
 
@@ -92,6 +97,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with the confounds and must not be removed with them
             (age, sex, diagnosis). A method that cannot keep them warns and does not use them.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Who belongs together: the label of the family or, where people have several scans, of
+            the person. With two columns, of both: see `group_levels`. No division of the subjects
+            inside the fit separates them, and variances account for their likeness.
         """
 
     @abstractmethod
@@ -146,10 +155,23 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Floats:
         """Fit, then transform the same subjects."""
-        self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        self.fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups)
         return self.transform(X, confounds=confounds)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the columns of `transform`: the class and a number (``invfa0``).
+
+        Parameters
+        ----------
+        input_features : array-like, optional
+            Not used; scikit-learn's tools pass the names of the columns of `X`.
+        """
+        self._check_fitted()
+        n_components: int = getattr(self, "n_components_", self.get_params()["n_components"])
+        return latent_names(self, n_components)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well.
@@ -178,12 +200,16 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         y: ArrayLike | None,
         confounds: ArrayLike | None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         needs_confounds: bool = True,
         allow_missing: bool = False,
         min_subjects: int = 3,
     ) -> TrainingData:
-        check_aligned(X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+        check_aligned(
+            X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups
+        )
+        check_array(X)
         connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
         warn_of_twins(connectomes)
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
@@ -205,9 +231,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
+        names = names_of(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.n_confounds_ = 0 if known is None else known.shape[1]
-        self._one_trait = y is not None and np.ndim(y) == 1
-        return TrainingData(edges, traits, known, kept)
+        self._one_trait = y is not None and np.asarray(y).ndim == 1
+        levels = None if groups is None else group_levels(groups, len(edges))
+        return TrainingData(edges, traits, known, kept, levels)
 
     def _covariates(
         self, covariates_to_keep: ArrayLike | None, confounds: Floats | None, n_subjects: int
@@ -233,6 +265,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """Validate subjects given to a fitted model; the shape is kept."""
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
+        check_names(X, getattr(self, "feature_names_in_", None))
+        check_array(X)
         found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
         check_magnitude(matrices_to_edges(found, check=False))
         return in_wide_dtype(found)

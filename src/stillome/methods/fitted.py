@@ -78,11 +78,13 @@ class FittedModel:
         ------
         ConfoundsError
             If a column of the model is missing or does not contain numbers, or a site is not one
-            of the model.
+            of the model and the method does not infer what is unknown.
         """
         if (motion is None and traits is None) or not self.confounds:
             return None
-        return self.coding.encode(motion, traits).to_numpy()
+        # A method that infers what is not known goes on without the site.
+        infers = hasattr(self.model, "infer_confounds")
+        return self.coding.encode(motion, traits, unknown_levels=infers).to_numpy()
 
     def order_of(self, regions: Sequence[str]) -> NDArray[np.intp]:
         """Return the position in `regions` of each region of the model, shape (V,).

@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GroupKFold
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels
 
 PENALTIES = np.logspace(-2, 5, 22)
+_N_FOLDS = 5  # of groups, where there are any
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class TraitRegression:
     noise: Floats
 
     @classmethod
-    def fit(cls, representation: Floats, traits: Floats) -> Self:
+    def fit(cls, representation: Floats, traits: Floats, groups: Levels | None = None) -> Self:
         """Fit each trait by ridge regression; the penalty is chosen by leave-one-out.
 
         Parameters
@@ -36,6 +40,8 @@ class TraitRegression:
         representation : array of shape (n, K)
         traits : array of shape (n, T)
             NaN is missing.
+        groups : array of shape (n, 1) or (n, 3), optional
+            See `group_levels`. The penalty is then chosen by folds that divide none of them.
 
         Examples
         --------
@@ -51,7 +57,8 @@ class TraitRegression:
             known = ~np.isnan(values)
             # The penalty counts in units of the representation's own spread, so that a method
             # is not favoured for the scale of its latent.
-            ridge = RidgeCV(PENALTIES).fit(representation[known] / spread, values[known])
+            ridge = _ridge(None if groups is None else groups[known, 0])
+            ridge.fit(representation[known] / spread, values[known])
             coefficients.append(ridge.coef_ / spread)
             intercepts.append(float(ridge.intercept_))
         return cls.with_noise_of(
@@ -74,3 +81,12 @@ class TraitRegression:
         """Return predictions (n, T) with Gaussian noise of the size of the residuals."""
         predicted = self.predict(representation)
         return predicted + rng.standard_normal(predicted.shape) * self.noise
+
+
+def _ridge(labels: NDArray[np.intp] | None) -> RidgeCV:
+    """Return a ridge regression that does not choose its penalty with a group on both sides."""
+    n_groups = 0 if labels is None else len(np.unique(labels))
+    if labels is None or n_groups < 2 or n_groups == len(labels):
+        return RidgeCV(PENALTIES)
+    folds = GroupKFold(min(_N_FOLDS, n_groups)).split(labels, groups=labels)
+    return RidgeCV(PENALTIES, cv=list(folds), scoring="neg_mean_squared_error")

@@ -7,8 +7,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.cohort.validation import check_connectomes
 from stillome.exceptions import InputError
 from stillome.plot.labels import signed

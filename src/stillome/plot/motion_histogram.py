@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
-from stillome.cohort.cohort import MotionGroups
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.cohort.validation import as_floats
 from stillome.exceptions import InputError
 from stillome.plot.labels import motion_label

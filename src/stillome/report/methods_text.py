@@ -72,8 +72,11 @@ def _data(folder: RunFolder) -> str:
     n_dropped = len(folder.dropped)
     dropped = f" {things(n_dropped, 'subject')} could not be used." if n_dropped else ""
     simulated = "simulated " if folder.header.get("simulated") else ""
+    who, n_people = f"{cohort.n_subjects:,} {simulated}subjects", len(set(cohort.people))
+    if n_people < cohort.n_subjects:
+        who = f"{cohort.n_subjects:,} {simulated}scans of {n_people:,} people"
     return (
-        f"Structural connectomes of {cohort.n_subjects:,} {simulated}subjects were analysed as "
+        f"Structural connectomes of {who} were analysed as "
         f"{what} between {cohort.n_regions} regions{atlas}.{dropped}"
     )
 

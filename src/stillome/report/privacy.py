@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from stillome.cohort.scan_ids import person_of
 from stillome.run.folder import RunFolder
 from stillome.run.run_files import ID
 from stillome.run.settings import RunSettings, command_line
@@ -35,9 +36,12 @@ def hider(ids: Sequence[str]) -> Hide:
     "(id hidden)_dwi.csv: 7 edges are missing in '(id hidden)'."
     >>> hide("001 is left out, p < 0.001")
     '(id hidden) is left out, p < 0.001'
+    >>> hider(["A01_ses-2"])("sub-A01/ses-2/sub-A01_ses-2.csv")
+    '(id hidden)/ses-2/(id hidden).csv'
     """
     # The longest first: an id may be the beginning of another.
-    ordered = sorted({str(one) for one in ids if str(one)}, key=len, reverse=True)
+    named = {name for one in ids for name in (str(one), person_of(str(one))) if name}
+    ordered = sorted(named, key=len, reverse=True)
 
     def hide(text: str) -> str:
         for one in ordered:

@@ -92,6 +92,7 @@ def data_facts(folder: RunFolder) -> dict[str, str]:
     facts = {
         "Connectomes": f"{things(cohort.n_subjects, 'subject')}, {cohort.n_regions} regions, "
         f"{cohort.n_regions * (cohort.n_regions - 1) // 2:,} edges",
+        "Together": _together(folder),
         "Read as": ", ".join(
             str(source[key]) for key in ("producer", "measure", "atlas") if source.get(key)
         ),
@@ -106,6 +107,21 @@ def data_facts(folder: RunFolder) -> dict[str, str]:
         "Truth": "known: the cohort is simulated" if folder.truth is not None else "",
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _together(folder: RunFolder) -> str:
+    """Say who was never divided: scans of one person, families."""
+    cohort, column = folder.cohort, folder.settings.group
+    n_people = len(set(cohort.people))
+    parts = []
+    if n_people < cohort.n_subjects:
+        parts.append(
+            f"each subject of this page is a scan; {cohort.n_subjects:,} scans of {n_people:,} "
+            "people, whose scans were never divided"
+        )
+    if column is not None:
+        parts.append(f"{cohort.traits[column].nunique():,} groups by {column}, never divided")
+    return "; ".join(parts)
 
 
 def dropped(folder: RunFolder, *, with_subjects: bool) -> dict[str, Any]:

@@ -40,6 +40,11 @@ def check_cohort(cohort: Cohort, settings: RunSettings) -> None:
     kept_covariates(cohort.traits, settings.keep)
     if settings.group is not None:
         _check_groups(cohort.traits[settings.group])
+    if cohort.groups() is not None and len(set(cohort.people)) < MIN_GROUPS:
+        raise InputError(
+            f"{len(set(cohort.people))} people with several scans cannot be divided into "
+            f"{MIN_GROUPS} folds; a run needs more people."
+        )
 
 
 def _check_groups(column: "pd.Series[Any]") -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate.motion_effects import QCSC, MotionEffects, edge_table
 from stillome.exceptions import FileError
 from stillome.run.run_files import ID

@@ -12,7 +12,7 @@ from stillome.cohort.reference import GivenReference
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.motion.motion_files import find_motion_files
-from stillome.io.write import write_connectomes, write_described_table
+from stillome.io.write import bids_folder, write_connectomes, write_described_table
 from stillome.methods.fitted import load_fitted
 from stillome.persistence import check_replaceable, write_table, written_aside
 from stillome.progress import Progress, say_nothing
@@ -57,7 +57,7 @@ def apply_to_participants(
     fitted = load_fitted(out / "model")
     new = read_new_subjects(fitted, _found_beside(files, bool(fitted.coding.others)))
     data = new.study.data
-    folders = [out / f"sub-{subject}" for subject in data.subject_ids]
+    folders = [out / bids_folder(subject) for subject in data.subject_ids]
     for folder, subject in zip(folders, data.subject_ids, strict=True):
         check_replaceable(folder, overwrite=overwrite, marker=_latents_of(subject))
     tables = {"latents": new.latents()}
@@ -122,10 +122,11 @@ def _write(
     replaces: bool,
 ) -> None:
     (subject,) = data.subject_ids
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with written_aside(folder, overwrite=replaces, marker=_latents_of(subject)) as aside:
         dataset = aside.parent / "dataset"
         write_connectomes(dataset, data, adjusted, form="relmat")
-        (dataset / f"sub-{subject}").rename(aside)
+        (dataset / bids_folder(subject)).rename(aside)
         for name, table in tables.items():
             write_described_table(
                 aside / _latents_of(subject).replace("latents", name),

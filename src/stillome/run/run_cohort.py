@@ -128,10 +128,8 @@ class RunCohort(RunFiles):
 
     @cached_property
     def groups(self) -> NDArray[Any] | None:
-        """Family or site of every subject, as text."""
-        if self.settings.group is None:
-            return None
-        return self.cohort.traits[self.settings.group].astype(str).to_numpy(dtype=object)
+        """Families, and people with several scans, as methods take them; None without."""
+        return self.cohort.groups(self.settings.group)
 
     @cached_property
     def reference(self) -> Floats:

@@ -6,8 +6,8 @@ and say so in the same words.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import not_motion
 from stillome.cohort.motion_names import measure_of
+from stillome.cohort.scan_ids import has_sessions
 from stillome.cohort.validation.subject_twins import identical_subjects, twins_divided
 from stillome.exceptions import InputError
 from stillome.io.cohorts import MotionNeeded, read_cohort, without_fibres
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes, select_subjects
 from stillome.io.motion.summary import read_motion
+from stillome.io.tables.events import ALL_SESSIONS
 from stillome.io.tables.phenotypes import read_traits, trait_columns
 from stillome.run.subject_tables import PathLike, SubjectTables, join_or_say
 
@@ -64,6 +66,11 @@ class StudyFiles:
             if field.type == tuple[str, ...]:
                 values = tuple(os.fspath(value) for value in getattr(self, field.name))
                 object.__setattr__(self, field.name, tuple(dict.fromkeys(values)))
+
+    def for_scans(self, subject_ids: Sequence[str]) -> Self:
+        """Return the files with all sessions read where these ids are those of scans."""
+        wanted = has_sessions(subject_ids) and self.session is None
+        return replace(self, session=ALL_SESSIONS) if wanted else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +151,9 @@ def read_study(
         How many subjects were left out, and why.
     """
     data = read_matrices(files, files.connectomes)
-    tables = read_tables(files, columns, confounds, measures=measures)
+    tables = read_tables(
+        files.for_scans(data.subject_ids), columns, confounds, measures=measures
+    ).of_scans(data.subject_ids)
     if files.subjects:
         tables = tables.of(data.subject_ids)
     kept, left_out = join_or_say(
@@ -173,7 +182,7 @@ def read_study(
 
 def _refuse_twins(cohort: Cohort, group: str | None) -> None:
     """Refuse subjects with the same connectome, unless their group keeps them together."""
-    groups = cohort.traits[group].tolist() if group in cohort.traits else None
+    groups = cohort.traits[group].tolist() if group in cohort.traits else cohort.people
     for first, second, *_ in twins_divided(identical_subjects(cohort.connectomes), groups):
         one, other = cohort.subject_ids[first], cohort.subject_ids[second]
         raise InputError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from stillome.cohort.scan_ids import rows_of_scans
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.io.cohorts import MotionNeeded, join_subjects
 from stillome.persistence import write_table, written_aside
@@ -29,6 +30,14 @@ class SubjectTables:
     motion: pd.DataFrame | None
     traits: pd.DataFrame | None
     files: tuple[str, ...] = ()
+
+    def of_scans(self, scans: Sequence[str]) -> "SubjectTables":
+        """Return the rows of people for each of their scans; see `rows_of_scans`."""
+        motion, traits = (
+            None if table is None else rows_of_scans(table, scans)
+            for table in (self.motion, self.traits)
+        )
+        return replace(self, motion=motion, traits=traits)
 
     def of(self, subject_ids: Sequence[str]) -> "SubjectTables":
         """Return the rows of some subjects: whoever was not asked for does not count as missing."""

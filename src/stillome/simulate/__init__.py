@@ -7,14 +7,17 @@ from stillome.simulate.realistic import simulate_cohort
 from stillome.simulate.regimes import REGIMES
 from stillome.simulate.scans import simulate_scans
 from stillome.simulate.simulated_cohort import SimulatedCohort
+from stillome.simulate.visits import SimulatedVisits, simulate_visits
 
 __all__ = [
     "NUISANCES",
     "REGIMES",
     "SimulatedCohort",
+    "SimulatedVisits",
     "load_desikan_killiany",
     "simulate_cohort",
     "simulate_communities",
     "simulate_extreme_motion",
     "simulate_scans",
+    "simulate_visits",
 ]

@@ -39,7 +39,7 @@ _MOTION_CORRELATION, _TRAIT_CORRELATION = 0.65, 0.88
 
 
 @dataclass(frozen=True, eq=False)
-class _RateOracle:
+class RateOracle:
     """Known are the population, the regime, each subject's latents and motion; not the noise."""
 
     population: Population
@@ -48,8 +48,9 @@ class _RateOracle:
     motion: Floats
 
     def draw(self, observed: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Draw motion-free edges (n, E) given the observed ones."""
         drawn = np.empty_like(observed)
-        for part in _blocks(len(observed)):
+        for part in blocks_of(len(observed)):
             rates = self.population.rates(self.regime, self.latents[part], self.motion[part])
             drawn[part] = self.regime.restore(observed[part], rates, rng)
         return drawn
@@ -119,8 +120,8 @@ def simulate_cohort(
     latents = for_people.standard_normal((n_subjects, N_LATENTS))
     table = _motion(latents, chosen, law, for_people)
     traits, explained = _traits(latents, n_traits, chosen, for_population, for_people)
-    oracle = _RateOracle(population, chosen, latents, table["rms_mm"].to_numpy())
-    observed, motion_free = _scans(oracle, len(regions), for_scans)
+    oracle = RateOracle(population, chosen, latents, table["rms_mm"].to_numpy())
+    observed, motion_free = draw_scans(oracle, len(regions), for_scans)
     cohort = Cohort(
         subject_ids=numbered_ids(n_subjects),
         connectomes=observed,
@@ -143,23 +144,25 @@ def motion_free_rates(simulated: SimulatedCohort) -> Floats:
     (3, 2278)
     """
     oracle = simulated.oracle
-    if not isinstance(oracle, _RateOracle):
+    if not isinstance(oracle, RateOracle):
         raise InputError("simulated: rates are known for cohorts of simulate_cohort only.")
     rates = oracle.population.rates(oracle.regime, oracle.latents, oracle.motion)
     return np.broadcast_to(rates.free, simulated.X_free.shape).astype(np.float64)
 
 
-def _blocks(n_subjects: int) -> list[slice]:
+def blocks_of(n_subjects: int) -> list[slice]:
+    """Return slices of subjects that fit into memory."""
     return [slice(i, i + _BLOCK_SUBJECTS) for i in range(0, n_subjects, _BLOCK_SUBJECTS)]
 
 
-def _scans(
-    oracle: _RateOracle, n_regions: int, rng: np.random.Generator
+def draw_scans(
+    oracle: RateOracle, n_regions: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw the scans of an oracle's subjects (n, V, V), with and without motion."""
     n_subjects = len(oracle.motion)
     observed = np.empty((n_subjects, n_regions, n_regions), dtype=np.int32)
     motion_free = np.empty_like(observed)
-    for part in _blocks(n_subjects):
+    for part in blocks_of(n_subjects):
         rates = oracle.population.rates(oracle.regime, oracle.latents[part], oracle.motion[part])
         own = rng.standard_gamma(rates.free_size, rates.free.shape) / rates.free_size
         free = rng.poisson(rates.free * own).astype(np.int32)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edge_indices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate import fidelity_r2
 from stillome.studies.applied import OBSERVED, TRUTH, Applied, Array, figures_of, shown
 from stillome.studies.intervals import jackknife, with_interval

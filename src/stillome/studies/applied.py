@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 from sklearn.base import clone
 
 from stillome import StillomeWarning, leakage_certificate
-from stillome.cohort.cohort import MotionGroups
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate import fidelity_r2, identification_rate, probe_scores
 from stillome.evaluate.compare.comparison_fits import FEWEST_PROBED
 from stillome.methods.contract import ConnectomeMethod

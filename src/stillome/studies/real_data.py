@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stillome import Cohort, simulate_cohort
+from stillome.cohort.scan_ids import has_sessions
 from stillome.exceptions import FileError
 from stillome.io import ConnectomeData, read_connectomes, read_traits
 from stillome.io.cohorts import join_subjects, without_fibres
@@ -30,7 +31,7 @@ from stillome.io.motion.abcd import abcd_release, read_abcd_motion
 from stillome.io.tables.delimited import read_cells
 from stillome.simulate import load_desikan_killiany
 from stillome.simulate.realistic import motion_free_rates
-from stillome.studies.measured_motion import measured_motion
+from stillome.studies.measured_motion import BASELINE_SESSIONS, measured_motion
 from stillome.studies.study import (
     Options,
 )
@@ -185,8 +186,11 @@ def _families(
 
 
 def _connectomes(path: Path, named: Path) -> ConnectomeData:
-    if named.exists():
-        return read_connectomes(path, labels=named)
-    data = read_connectomes(path)
+    labels = named if named.exists() else None
+    data = read_connectomes(path, labels=labels)
+    if has_sessions(data.subject_ids):
+        data = read_connectomes(path, labels=labels, session=BASELINE_SESSIONS[0])
+    if labels is not None:
+        return data
     unnamed = data.n_regions == 68 and data.regions["name"].iloc[0] == "region-001"
     return replace(data, regions=load_desikan_killiany()) if unnamed else data

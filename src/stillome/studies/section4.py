@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from stillome.cohort.cohort import MotionGroups
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.motion_groups import MotionGroups
 from stillome.plot import plot_components, plot_edge_differences, plot_edge_means
 from stillome.simulate import SimulatedCohort, simulate_communities
 from stillome.studies.applied import (

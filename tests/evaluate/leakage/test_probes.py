@@ -8,11 +8,11 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
+from stillome.cohort.exchange import Shuffler
 from stillome.evaluate.leakage.forest import fit_trees
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import Block, prepare_probes
 from stillome.evaluate.leakage.probes import (
-    Shuffler,
     fit_svr,
     probe_by_fitting,
     probe_distance_correlation,

@@ -9,11 +9,12 @@ from sklearn.metrics import roc_auc_score
 
 from odd_inputs import matrices
 from stillome.cohort.edges import edge_indices, edges_to_matrices
+from stillome.cohort.exchange import Shuffler
 from stillome.evaluate import graph_measures, leakage_certificate, summary_features
 from stillome.evaluate.leakage.auc import best_auc, two_valued
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import prepare_probes
-from stillome.evaluate.leakage.probes import Shuffler, probe_ridge
+from stillome.evaluate.leakage.probes import probe_ridge
 
 OLD = ["ridge", "svr", "trees", "distance correlation", "zeros, ridge", "zeros, trees"]
 N_REGIONS = 20

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from stillome.cohort.exchange import Shuffler
 from stillome.cohort.residuals import least_squares
 from stillome.evaluate.leakage.certificate import leakage_certificate, repeated_certificate
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import prepare_probes
 from stillome.evaluate.leakage.probes import (
-    Shuffler,
     fit_svr,
     probe_by_fitting,
     probe_distance_correlation,

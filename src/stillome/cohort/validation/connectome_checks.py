@@ -150,8 +150,9 @@ def _check_values(
         bad[:, diagonal, diagonal] = False
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
+        value = "NaN" if np.isnan(part[place]) else f"{part[place]:g}"
         raise InputError(
-            f"{name}: {_subject(place[0] + start, subject_ids)} has {part[place]:g} at edge "
+            f"{name}: {_subject(place[0] + start, subject_ids)} has {value} at edge "
             f"{_edge(place[1:], part.shape, regions)}; fibre counts must be finite and ≥ 0. "
             "Correct or leave out this subject."
         )

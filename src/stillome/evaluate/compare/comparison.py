@@ -106,8 +106,9 @@ def compare_methods(
         Number of folds; 5 is the 80/20 of the paper.
     repeats : int, default=1
         Number of times the folds are drawn anew.
-    groups : str or array-like of shape (n,), optional
-        Families or sites, or the column that holds them: never on both sides of a fold.
+    groups : str or array-like of shape (n,) or (n, 2), optional
+        Families or people, or the column that holds them: never on both sides of a fold, nor of a
+        division inside a fit.
     n_components : int, default=68
         Size of the representation of every method given by name.
     motion_free : array-like of shape (n, V, V) or (n, V(V-1)/2), optional

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import choose_removed
+from stillome.cohort.groups import Levels, group_levels
 from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.validation import check_confounds, check_traits
-from stillome.evaluate.prediction.folds import group_labels
 from stillome.exceptions import InputError
 
 
@@ -28,8 +28,8 @@ class Study:
     traits : array of shape (n, T)
         NaN is missing.
     confounds : array of shape (n, C)
-    labels : array of shape (n,)
-        Number of the group of each subject.
+    groups : array of shape (n, 1) or (n, 3)
+        Numbers of the groups, and people, of the subjects; see `group_levels`.
     covariates : array of shape (n, Q) or None
         Not to be removed with the confounds.
     """
@@ -38,7 +38,7 @@ class Study:
     trait_names: tuple[str, ...]
     traits: Floats
     confounds: Floats
-    labels: NDArray[np.intp]
+    groups: Levels
     covariates: Floats | None = None
 
     @classmethod
@@ -55,16 +55,26 @@ class Study:
             raise InputError(f"cohort: a {type(cohort).__name__}; expected a stillome Cohort.")
         names = _names(traits, cohort.traits, "traits")
         values = check_traits(_columns(cohort.traits, names, "traits"))
-        if isinstance(groups, str):
-            groups = _group_column(cohort, groups)
+        if groups is None or isinstance(groups, str):
+            groups = cohort.groups(groups)
         return cls(
             tuple(cohort.subject_ids),
             names,
             values,
             _confounds(cohort, confounds),
-            group_labels(groups, cohort.n_subjects),
+            group_levels(groups, cohort.n_subjects),
             _covariates(cohort, keep),
         )
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """Number of the group of each subject (n,); a group is in one part of every division."""
+        return self.groups[:, 0]
+
+    def given_groups(self, rows: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
+        """Return the groups of some subjects as an argument of `fit`; none if all are alone."""
+        alone = len(np.unique(self.labels[rows])) == len(rows)
+        return {} if alone else {"groups": self.groups[rows]}
 
     def with_traits_of(self, order: NDArray[np.intp]) -> "Study":
         """Give subject i the traits of subject ``order[i]``, as a permutation test does."""
@@ -117,13 +127,6 @@ def _columns(table: pd.DataFrame, names: Sequence[str], where: str) -> Floats:
         return table[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise InputError(f"{where}: {list(names)} are not all numbers ({error}).") from error
-
-
-def _group_column(cohort: Cohort, name: str) -> NDArray[Any]:
-    for table in (cohort.traits, cohort.motion):
-        if name in table:
-            return table[name].to_numpy(dtype=object)
-    raise InputError(f"groups: no column {name!r} among the cohort's traits or motion.")
 
 
 def _is_text(values: Any) -> bool:

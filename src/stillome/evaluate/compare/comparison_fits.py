@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from stillome.cohort.exchange import Shuffler
 from stillome.cohort.validation import check_count
 from stillome.evaluate.compare.comparison_data import Study
 from stillome.evaluate.fidelity import fidelity_r2
 from stillome.evaluate.leakage.certificate import probe_scores
-from stillome.evaluate.leakage.probes import Shuffler
 from stillome.evaluate.prediction.folds import Fold, make_folds
 from stillome.evaluate.prediction.trait_prediction import (
     Choices,
@@ -63,7 +63,7 @@ def make_tasks(
     n = len(study.subject_ids)
     folds = make_folds(n, cv=cv, repeats=repeats, groups=study.labels, random_state=random_state)
     rng = np.random.default_rng(random_state)
-    shuffler = Shuffler(study.labels)
+    shuffler = Shuffler(study.groups)
     orders = [np.arange(n), *(shuffler.draw(rng) for _ in range(permutations))]
     return [
         Task(name, method, choices.get(name, {}), fold, permutation, order)
@@ -92,10 +92,7 @@ def run_task(
         try:
             chosen = choose(task.method, task.choices, X, permuted, fold.train, random_state)
             method = clone(task.method).set_params(**chosen)
-            fit = fit_fold(
-                method,
-                *(X, permuted.traits, study.confounds, fold.train, fold.test, study.covariates),
-            )
+            fit = fit_fold(method, X, permuted, fold.train, fold.test)
             correlations = fit.correlations()
             shared["chosen"] = ", ".join(f"{name}={value}" for name, value in chosen.items())
             if task.permutation == 0:
@@ -155,7 +152,11 @@ def _quality(
     probe = probe and len(test) >= FEWEST_PROBED
     motion = study.confounds[test]
     kept = None if study.covariates is None else study.covariates[test]
-    arguments: dict[str, Any] = {"nuisance": kept, "random_state": random_state}
+    arguments: dict[str, Any] = {
+        "nuisance": kept,
+        "groups": study.labels[test],
+        "random_state": random_state,
+    }
     if probe:
         Z = fit.model.transform(X[test], confounds=motion)
         quality["leakage_z"] = max(probe_scores(Z, motion, **arguments).values())

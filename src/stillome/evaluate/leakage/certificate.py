@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
+from stillome.cohort.exchange import Shuffler
 from stillome.cohort.validation import check_count, check_random_state, check_share
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
 from stillome.evaluate.leakage.forest import N_TREES, fit_trees
@@ -18,7 +19,6 @@ from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
 from stillome.evaluate.leakage.probes import (
     Fitter,
     Outcome,
-    Shuffler,
     fit_svr,
     probe_by_fitting,
     probe_distance_correlation,
@@ -214,7 +214,10 @@ def _jobs(
     first = repeats[0]
     shuffles, *seeds = rng.integers(2**63, size=1 + 4 * len(repeats)).tolist()
     bootstrap = int(rng.integers(2**63))
-    orders = Shuffler(first.groups).draw_many(n_permutations, np.random.default_rng(shuffles))
+    orders = np.empty((0, len(first.groups)), dtype=np.intp)
+    if n_permutations:
+        shuffler = Shuffler(first.groups).check_any()
+        orders = shuffler.draw_many(n_permutations, np.random.default_rng(shuffles))
     jobs = [
         _jobs_of_repeat(data, orders, seeds[4 * i : 4 * i + 4]) for i, data in enumerate(repeats)
     ]

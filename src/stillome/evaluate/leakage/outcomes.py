@@ -36,8 +36,8 @@ def joined(
         permutation over repeats is a draw from the null distribution of the mean.
     confounds : array of shape (n, C)
         Standardised.
-    groups : array of shape (n,)
-        Number of the group of each subject.
+    groups : array of shape (n,), (n, 1) or (n, 3)
+        See `group_levels`.
     seed : int
         Of the bootstrap.
 
@@ -82,7 +82,7 @@ def _interval(
     Probes are not trained anew: the interval says how far R² of these predictions is uncertain
     because these, and not other, subjects were predicted.
     """
-    numbers = np.unique(groups, return_inverse=True)[1]
+    numbers = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)[1]
     n_groups = int(numbers.max()) + 1
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), size=_N_BOOTSTRAP)

@@ -9,11 +9,12 @@ from scipy.stats import norm
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.exchange import Shuffler
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_features, check_random_state
 from stillome.evaluate.leakage.outcomes import joined
 from stillome.evaluate.leakage.probe_data import prepare_probes
-from stillome.evaluate.leakage.probes import Shuffler, probe_ridge
+from stillome.evaluate.leakage.probes import probe_ridge
 
 POWER = 0.8  # the probability with which leakage of the size that is told is detected
 _STEPS = 6  # bisections: the share is found to 1/64

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.groups import group_levels, grouped_parts
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_features
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.leakage.auc import Folds, two_valued
 from stillome.evaluate.leakage.summary_features import region_features, summary_features
-from stillome.evaluate.prediction.folds import group_labels, grouped_parts
 from stillome.exceptions import ConfoundsError, InputError
 
 _MIN_SUBJECTS = 20
@@ -45,8 +45,8 @@ class ProbeData:
         Standardised.
     two_valued : array of shape (n, C)
         0 and 1 for confounds with two values; NaN for the others.
-    groups : array of shape (n,)
-        Number of the group of each subject.
+    groups : array of shape (n, 1) or (n, 3)
+        Numbers of the groups, and people, of the subjects; see `group_levels`.
     blocks : list of Block
     """
 
@@ -78,8 +78,8 @@ def prepare_probes(
         )
     given = check_confounds(confounds, n_subjects=n_subjects)
     targets = _scaled(given)
-    labels = group_labels(groups, n_subjects)
-    blocks = _blocks(within, labels, n_folds, rng)
+    levels = group_levels(groups, n_subjects)
+    blocks = _blocks(within, levels[:, 0], n_folds, rng)
     _, varies = _by_block(table, blocks, None)
     if not varies.any():
         raise InputError(
@@ -107,7 +107,7 @@ def prepare_probes(
         views={name: view[:, kept] for name, (view, kept) in others.items() if kept.any()},
         confounds=_standardised(targets),
         two_valued=two_valued(given),
-        groups=labels,
+        groups=levels,
         blocks=blocks,
     )
 

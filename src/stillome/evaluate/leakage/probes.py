@@ -24,6 +24,7 @@ from sklearn.decomposition import PCA
 from sklearn.svm import SVR
 
 from stillome.arrays import Floats
+from stillome.cohort.exchange import Shuffler
 from stillome.evaluate.leakage.auc import best_auc
 from stillome.evaluate.leakage.probe_data import Blocks
 
@@ -40,37 +41,6 @@ class Outcome(NamedTuple):
     auc: float = float("nan")  # of the two-valued confound that is predicted best
     z_score: float = float("nan")  # of a prequential test
     null_95: float = float("nan")  # of a prequential test, on the scale of R²
-
-
-class Shuffler:
-    """Draw permutations of subjects that keep groups (families, sites) together.
-
-    Groups of the same size are exchanged as a whole; subjects of a group whose size is unique are
-    permuted within it.
-    """
-
-    def __init__(self, groups: NDArray[np.intp]) -> None:
-        labels, sizes = np.unique(groups, return_counts=True)
-        self._n = len(groups)
-        self._by_size = [
-            np.stack([np.flatnonzero(groups == label) for label in labels[sizes == size]])
-            for size in np.unique(sizes)
-        ]
-
-    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return one permutation of 0 … n-1."""
-        return self.draw_many(1, rng)[0]
-
-    def draw_many(self, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return permutations of 0 … n-1, of shape (n_draws, n)."""
-        orders = np.empty((n_draws, self._n), dtype=np.intp)
-        for members in self._by_size:
-            places = np.tile(np.arange(len(members)), (n_draws, 1))
-            shuffled = members[rng.permuted(places, axis=1)]  # (n_draws, groups, size)
-            if members.shape[1] > 1:
-                shuffled = rng.permuted(shuffled, axis=2)
-            orders[:, members] = shuffled
-        return orders
 
 
 def probe_ridge(
@@ -207,7 +177,7 @@ def probe_by_fitting(
 ) -> Outcome:
     """Score a probe by cross-fitting and test it prequentially (see the module's docstring).
 
-    Without `groups` (n,) there is no test, which saves half the time. `two_valued` is that of
+    Without `groups` (n, L) there is no test, which saves half the time. `two_valued` is that of
     `probe_ridge`.
     """
     folds = [fold for block in blocks for fold in block.folds]
@@ -268,8 +238,7 @@ def _fold_test(
     right = observed - observed.mean(axis=0)
     scale = np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=0)
     scale[scale == 0] = np.inf
-    shuffler = Shuffler(np.unique(groups, return_inverse=True)[1])
-    orders = shuffler.draw_many(_FOLD_PERMUTATIONS, rng)
+    orders = Shuffler(groups).draw_many(_FOLD_PERMUTATIONS, rng)
     null = np.max([right[:, c][orders] @ left[:, c] / scale[c] for c in range(len(scale))], axis=0)
     statistic = float(((left * right).sum(axis=0) / scale).max())
     exceeding = (null > statistic).sum() + rng.integers((null == statistic).sum() + 1)

@@ -1,12 +1,12 @@
-"""Cross-validation folds that never divide a group (family, site)."""
+"""Cross-validation folds that never divide a group (family, site, scans of one person)."""
 
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 
+from stillome.cohort.groups import group_labels
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.exceptions import InputError
 
@@ -18,68 +18,6 @@ class Fold(NamedTuple):
     fold: int
     train: NDArray[np.intp]
     test: NDArray[np.intp]
-
-
-def group_labels(groups: ArrayLike | None, n_subjects: int) -> NDArray[np.intp]:
-    """Return the number of each subject's group; without groups every subject is one.
-
-    Examples
-    --------
-    >>> group_labels(["Smith", "Jones", "Smith"], 3).tolist()
-    [1, 0, 1]
-    """
-    if groups is None:
-        return np.arange(n_subjects)
-    values = np.asarray(groups)
-    if values.shape != (n_subjects,):
-        raise InputError(
-            f"groups: shape {values.shape}; expected one label for each of {n_subjects} subjects."
-        )
-    if pd.isna(values).any():
-        raise InputError("groups: a label is missing; pass a label of its own for that subject.")
-    labels: NDArray[np.intp] = np.unique(values.astype(str), return_inverse=True)[1]
-    return labels
-
-
-def grouped_parts(
-    labels: NDArray[np.intp], n_parts: int, rng: np.random.Generator
-) -> list[NDArray[np.intp]]:
-    """Assign whole groups at random to parts of about equal size.
-
-    scikit-learn has either: `GroupKFold` balances sizes in a fixed order, and with ``shuffle=True``
-    it draws at random and ignores sizes, so that one large site makes parts very unequal.
-
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        Group of each subject.
-    n_parts : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of arrays
-        Positions of the subjects of each part.
-
-    Examples
-    --------
-    >>> parts = grouped_parts(np.array([0, 0, 1, 2, 2]), 2, np.random.default_rng(0))
-    >>> [part.tolist() for part in parts]
-    [[2, 3, 4], [0, 1]]
-    """
-    numbers = np.unique(labels, return_inverse=True)[1]
-    sizes = np.bincount(numbers)
-    n_groups = len(sizes)
-    if check_count(n_parts, "n_folds", minimum=2) > n_groups:
-        raise InputError(f"n_folds={n_parts} with {n_groups} groups; expected 2 to {n_groups}.")
-    # Largest groups first, ties at random: each goes to the smallest part so far.
-    order = np.lexsort((rng.permutation(n_groups), -sizes))
-    filled = np.zeros(n_parts)
-    part_of = np.empty(n_groups, dtype=np.intp)
-    for group in order:
-        part_of[group] = int(filled.argmin())
-        filled[part_of[group]] += sizes[group]
-    return [np.flatnonzero(part_of[numbers] == part) for part in range(n_parts)]
 
 
 def make_folds(
@@ -99,8 +37,8 @@ def make_folds(
         5 is the 80/20 of the paper.
     repeats : int, default=1
         Number of random divisions.
-    groups : array-like of shape (n_subjects,), optional
-        Subjects with the same label stay together.
+    groups : array-like of shape (n_subjects,) or (n_subjects, 2), optional
+        Subjects with the same label stay together; see `group_levels`.
     random_state : int or None, default=0
 
     Examples

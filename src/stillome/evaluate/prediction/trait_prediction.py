@@ -82,19 +82,24 @@ def residualised_traits(
 def fit_fold(
     method: ConnectomeMethod,
     X: NDArray[Any],
-    traits: NDArray[np.float64],
-    confounds: NDArray[np.float64],
+    study: Study,
     train: NDArray[np.intp],
     test: NDArray[np.intp],
-    covariates: NDArray[np.float64] | None = None,
 ) -> FoldFit:
     """Fit a clone of `method` to the training part, once for all traits, and predict the rest."""
+    traits, confounds, covariates = study.traits, study.confounds, study.covariates
     residuals = residualised_traits(traits, confounds, train, covariates)
     # A trait that does not vary, or is not known, in the training part cannot be learned.
     learnable = np.array([len(np.unique(t[~np.isnan(t)])) > 1 for t in residuals[train].T])
     y = residuals[train][:, learnable] if learnable.any() else None
     kept = None if covariates is None else covariates[train]
-    model = clone(method).fit(X[train], y, confounds=confounds[train], covariates_to_keep=kept)
+    model = clone(method).fit(
+        X[train],
+        y,
+        confounds=confounds[train],
+        covariates_to_keep=kept,
+        **study.given_groups(train),
+    )
     predicted = np.zeros((len(test), traits.shape[1]))
     if learnable.any():
         predicted[:, learnable] = model.predict(X[test], confounds=confounds[test])
@@ -123,9 +128,7 @@ def choose(
     scores: list[float] = []
     for parameters in candidates:
         candidate = clone(method).set_params(**parameters)
-        outcome = fit_fold(
-            candidate, X, study.traits, study.confounds, fit, decide, study.covariates
-        )
+        outcome = fit_fold(candidate, X, study, fit, decide)
         known = [r for r in outcome.correlations() if not np.isnan(r)]
         scores.append(float(np.mean(known)) if known else 0.0)
     return dict(candidates[int(np.argmax(scores))])
@@ -234,10 +237,7 @@ def _predict_fold(
     random_state: int,
 ) -> pd.DataFrame:
     chosen = choose(method, choices, X, study, fold.train, random_state)
-    outcome = fit_fold(
-        clone(method).set_params(**chosen),
-        *(X, study.traits, study.confounds, fold.train, fold.test, study.covariates),
-    )
+    outcome = fit_fold(clone(method).set_params(**chosen), X, study, fold.train, fold.test)
     return predicted_table(outcome, study, fold).drop(columns="trait")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from stillome.cohort.scan_ids import with_session_column
 from stillome.exceptions import InputError
 from stillome.io.write import provenance, unit_of
 from stillome.persistence import check_replaceable, write_json, write_table, written_aside
@@ -44,7 +45,8 @@ def write_motion(
     path, sidecar = Path(path), sidecar_of(path)
     check_replaceable(sidecar, overwrite=overwrite)
     with written_aside(path, overwrite=overwrite) as aside:
-        write_table(aside, table.rename_axis("participant_id"), index=True)
+        rows = with_session_column(table)
+        write_table(aside, rows.rename_axis("participant_id"), index=True)
     with written_aside(sidecar, overwrite=overwrite) as aside:
         write_json(aside, _description(table, version))
     return sidecar

@@ -12,6 +12,7 @@ import pandas as pd
 
 from stillome.arrays import Floats
 from stillome.cohort.motion_names import MOTION_NAMES, measure_of
+from stillome.cohort.scan_ids import scan_id, session_key
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.motion import fsl
 from stillome.io.motion.abcd import read_abcd_motion
@@ -31,8 +32,9 @@ from stillome.io.motion.rigid import (
     parameters_to_transforms,
     residual_misalignment,
 )
-from stillome.io.subject_ids import bare_session, normalise_id
+from stillome.io.subject_ids import normalise_id
 from stillome.io.tables.delimited import read_cells
+from stillome.io.tables.events import ALL_SESSIONS
 from stillome.io.tables.phenotypes import read_table
 
 logger = logging.getLogger(__name__)
@@ -57,7 +59,8 @@ def read_motion(
         ABCD tables; or tables of subjects with motion under one of the names in `MOTION_NAMES`
         (``mean_fd``, ``rel_rms`` …).
     session : str, optional
-        The session or event; needed where a subject has several.
+        The session or event; needed where a subject has several. "all" gives every session a row
+        of its own, with ids ``A01_ses-01``.
     rotation_unit : {"rad", "deg"}, optional
         The unit of rotations in parameter files, where they look like degrees (E11).
     frames : str, optional
@@ -84,8 +87,9 @@ def read_motion(
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = find_motion_files(given, frames=frames)
-    if session is not None:
-        files = [f for f in files if f.session in (None, bare_session(session))]
+    if session not in (None, ALL_SESSIONS):
+        wanted = session_key(str(session))
+        files = [f for f in files if f.session is None or session_key(f.session) == wanted]
     if not files:
         places = ", ".join(map(str, given)) or "nothing"
         raise FileError(
@@ -119,7 +123,8 @@ def _summaries(
                     )
                 answer[file.kind][subject] = summary
         else:
-            grouped[file.kind][normalise_id(file.subject)].append(file)
+            scan = scan_id(file.subject, file.session if session == ALL_SESSIONS else None)
+            grouped[file.kind][normalise_id(scan)].append(file)
     for kind, subjects in grouped.items():
         for subject, group in subjects.items():
             _check_group(kind, subject, group)
@@ -138,7 +143,7 @@ def _check_group(kind: str, subject: str, group: list[MotionFile]) -> None:
     if len(sessions) > 1:
         raise InputError(
             f"{group[0].path.parent}: subject {subject!r} has several sessions {sessions}. "
-            "Choose session=...."
+            "Choose session=..., or 'all' for a row each."
         )
     if kind not in FRAME_KINDS and len(group) > 1:
         raise InputError(

@@ -1,13 +1,15 @@
-"""Sessions and events of a table: the user chooses one by name."""
+"""Sessions and events of a table: the user chooses one by name, or reads all as rows."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from stillome.cohort.scan_ids import scan_id, session_key
 from stillome.exceptions import InputError
 from stillome.io.subject_ids import bare_session
 
+ALL_SESSIONS = "all"
 SESSION_COLUMNS = ("session_id", "eventname", "session", "event", "visit", "ses")
 
 
@@ -28,14 +30,24 @@ def choose_session(table: pd.DataFrame, session: str | None, path: Path) -> pd.D
         If no row is of that session.
     """
     columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
-    if session is None or not columns:
+    if session in (None, ALL_SESSIONS) or not columns:
         return table
-    wanted = bare_session(session)
-    rows = np.logical_or.reduce([table[name].map(bare_session) == wanted for name in columns])
+    wanted = session_key(str(session))
+    rows = np.logical_or.reduce([table[name].map(session_key) == wanted for name in columns])
     if not rows.any():
         there = sorted(set(table[columns[0]]))
         raise InputError(f"{path}: no session {session!r}; it has {there[:6]}. Choose one of them.")
     return table[rows].reset_index(drop=True)
+
+
+def ids_of_scans(table: pd.DataFrame, ids: str) -> pd.DataFrame:
+    """Return the table with ids of scans in the column `ids`, where it has sessions."""
+    columns = [name for name in table.columns if name.lower() in SESSION_COLUMNS]
+    if not columns:
+        return table
+    pairs = zip(table[ids], table[columns[0]], strict=True)
+    scans = [scan_id(person, bare_session(session) or None) for person, session in pairs]
+    return table.assign(**{ids: scans})
 
 
 def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
@@ -55,7 +67,7 @@ def check_one_row_each(table: pd.DataFrame, ids: str, path: Path) -> None:
         counts = {"rows": str(len(table)), "subjects": str(table[ids].nunique())}
         raise SeveralEventsError(
             f"{path}: {len(table)} rows for {table[ids].nunique()} subjects (several events). "
-            f"Choose session=..., one of {events[:6]}.",
+            f"Choose session=..., one of {events[:6]}, or 'all' for a row each.",
             {**counts, "events": ", ".join(events), "columns": ", ".join(table.columns[:12])},
         )
     raise InputError(

@@ -17,7 +17,13 @@ import pandas as pd
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.subject_ids import ID_COLUMNS, ids_in_common, normalise_ids
 from stillome.io.tables.delimited import read_cells
-from stillome.io.tables.events import SESSION_COLUMNS, check_one_row_each, choose_session
+from stillome.io.tables.events import (
+    ALL_SESSIONS,
+    SESSION_COLUMNS,
+    check_one_row_each,
+    choose_session,
+    ids_of_scans,
+)
 
 SENTINELS = (-999.0, 777.0, 888.0)
 
@@ -47,7 +53,8 @@ def read_table(
         The columns wanted; by default all but ids, sessions and ABCD's administration.
     session : str, optional
         The session or event whose rows are wanted (``ses-01`` or ``01``,
-        ``baseline_year_1_arm_1``). Needed where subjects have several.
+        ``baseline_year_1_arm_1`` or, of any release, ``00A``). Needed where subjects have
+        several. "all" reads every session as a row of its own, with ids ``A01_ses-01``.
     id_column : str, optional
         The column that holds the ids, where it is none of the usual ones.
     missing_values : iterable of float, optional
@@ -80,6 +87,8 @@ def read_table(
     table, descriptions = read_cells(path)
     ids = _id_column(table, id_column, path)
     table = choose_session(table, session, path)
+    if session == ALL_SESSIONS:
+        table = ids_of_scans(table, ids)
     check_one_row_each(table, ids, path)
     try:
         normal = normalise_ids(table[ids], name=str(path))

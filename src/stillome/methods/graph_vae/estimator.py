@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -78,6 +78,7 @@ class GraphVAE(Storable):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train on fibre counts, with traits and confounds of the same subjects.
 
@@ -90,6 +91,8 @@ class GraphVAE(Storable):
             Motion in any units; needed if the decoder sees confounds.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Not used, with a warning: the paper's model has no term for them.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person, which the validation part does not divide.
 
         Raises
         ------
@@ -101,7 +104,7 @@ class GraphVAE(Storable):
         rng = check_random_state(self.random_state)
         device = choose_device(self.device)
         given = self._training_data(
-            X, y, confounds, covariates_to_keep, needs_confounds=self._conditional
+            X, y, confounds, covariates_to_keep, groups, needs_confounds=self._conditional
         )
         self.unit_ = weight_unit(given.edges)
         nothing = np.empty((len(given.edges), 0))
@@ -115,7 +118,8 @@ class GraphVAE(Storable):
         self._whole = given.whole
         self.training_hash_ = training_hash(given.edges)
         lengths = check_lengths(self.lengths, self.n_regions_)
-        run = GraphTraining.prepare(data, settings, lengths, int(rng.integers(2**63 - 1)))
+        seed = int(rng.integers(2**63 - 1))
+        run = GraphTraining.prepare(data, settings, lengths, seed, given.groups)
         try:
             run.run(data, device, checkpoint_dir=self.checkpoint_dir, callback=self.callback)
         finally:
@@ -127,6 +131,16 @@ class GraphVAE(Storable):
         advice = "Train longer or with a higher learning_rate."
         warn_if_collapsed(self.diagnostics_, advice)
         return self
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
 
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.groups import Levels, held_out
 from stillome.exceptions import InputError
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.graph_vae.graph_settings import GraphSettings
@@ -49,13 +50,14 @@ class GraphTraining:
         settings: GraphSettings,
         lengths: Floats | None,
         seed: int,
+        groups: Levels | None = None,
     ) -> "GraphTraining":
         """Split the subjects, learn the scales from the training part, and build the network."""
         generator = torch.Generator().manual_seed(seed)
         n_subjects = len(data.edges)
         n_validation = round(n_subjects * settings.validation_fraction)
         order = torch.randperm(n_subjects, generator=generator).numpy()
-        chosen, held_out = np.sort(order[n_validation:]), np.sort(order[:n_validation])
+        chosen, validation = held_out(order, n_validation, groups)
         training = data.take(chosen)
         mean_counts = np.maximum(
             training.edges.mean(0, dtype=np.float64), _HALF_A_FIBRE / len(chosen)
@@ -67,7 +69,9 @@ class GraphTraining:
         module.start_at(torch.from_numpy(mean_counts).float())
         progress = Progress(copy_weights(module))
         preparation = Preparation.fit(training)
-        return cls(settings.plan, preparation, module, mask, chosen, held_out, generator, progress)
+        return cls(
+            settings.plan, preparation, module, mask, chosen, validation, generator, progress
+        )
 
     def run(
         self,
@@ -84,13 +88,13 @@ class GraphTraining:
             arrays = [values for part in rows for values in data.take(part)]
             name = checkpoint_name(self.plan, self.module, [*arrays, self.mask])
             checkpoint = Path(checkpoint_dir) / name
-        held_out = data.take(self.validation_rows)
+        validation = data.take(self.validation_rows)
         subjects = self.preparation.subjects(data.take(self.training_rows))
         run_training(
             self.module,
             self.plan,
             subjects,
-            self.preparation.subjects(held_out) if len(held_out.edges) else None,
+            self.preparation.subjects(validation) if len(validation.edges) else None,
             self.generator,
             self.progress,
             device,

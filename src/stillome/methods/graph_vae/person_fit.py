@@ -12,6 +12,7 @@ from torch import Tensor
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.groups import Levels, held_out
 from stillome.methods.graph_vae.equations import log_factorial, negative_binomial_constant
 from stillome.methods.graph_vae.graph_settings import GraphSettings
 from stillome.methods.graph_vae.layers import (
@@ -83,9 +84,9 @@ class PersonFit:
         generator = torch.Generator().manual_seed(self.seed)
         order = torch.randperm(len(counts), generator=generator).numpy()
         n_held_out = round(len(counts) * self.settings.validation_fraction)
-        chosen, held_out = np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+        chosen, validation = held_out(order, n_held_out, fit.motion.groups)
         if not self.linear:
-            rows = (chosen, held_out)
+            rows = (chosen, validation)
             model = self._trained(fit, without_factors(base), counts, rows, generator)
             return self._finished(model, fit, counts), True
         plan = self.settings.plan
@@ -93,10 +94,10 @@ class PersonFit:
             # Scores of subjects to whom the factors were fitted are too sure of themselves. So the
             # number of epochs is found with factors that have not seen the subjects held out.
             apart, _ = fit.some(chosen).core(counts[chosen])
-            self._trained(fit, apart, counts, (chosen, held_out), generator)
+            self._trained(fit, apart, counts, (chosen, validation), generator)
             plan = replace(plan, max_epochs=max(self.progress.best_epoch, 1), patience=None)
             generator = torch.Generator().manual_seed(self.seed)
-        course, rows = self.progress, (np.arange(len(counts)), held_out[:0])
+        course, rows = self.progress, (np.arange(len(counts)), validation[:0])
         if n_held_out and course.best_epoch == 0:
             return self._finished_at_factors(fit, base, generator), False
         again = replace(self, settings=replace(self.settings, plan=plan), callback=None)
@@ -109,7 +110,7 @@ class PersonFit:
     ) -> NetworkModel:
         """Return the factors, as a model whose network adds nothing."""
         model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=True)
-        self._start(model, self._subjects(fit, model, fit.counts))
+        self._start(model, self._subjects(fit, model, fit.counts), fit.motion.groups)
         return _at_rest(model)
 
     def _trained(
@@ -124,7 +125,7 @@ class PersonFit:
         model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=self.pooled)
         network = model.person.network
         subjects = self._subjects(fit, model, counts)
-        self._start(model, subjects)
+        self._start(model, subjects, fit.motion.groups)
         self.progress = Progress(copy_weights(network))
         training, validation = (subjects.take(torch.from_numpy(part)) for part in rows)
         run_training(
@@ -184,7 +185,7 @@ class PersonFit:
         traits = Standardizer.fit(self.traits).apply(self.traits)
         return StagedSubjects(inputs, given, constant, functions, single(scaled), single(traits))
 
-    def _start(self, model: NetworkModel, subjects: StagedSubjects) -> None:
+    def _start(self, model: NetworkModel, subjects: StagedSubjects, groups: Levels | None) -> None:
         """Set the first weights: the factors, or ξ at the mean network as in the paper's model."""
         network = model.person.network
         with torch.no_grad():
@@ -192,7 +193,7 @@ class PersonFit:
                 variance = np.maximum(model.encoder.posterior_sd**2, _LEAST_VARIANCE)
                 network.encoder.log_variance.copy_(single(np.log(variance)))
                 network.encoder.used.copy_(single(model.encoder.posterior_sd < 1))
-                self._start_traits(network, subjects)
+                self._start_traits(network, subjects, groups)
             else:
                 nobody = torch.zeros(1, network.architecture.n_components)
                 nowhere = torch.zeros(1, network.architecture.n_confounds)
@@ -202,10 +203,12 @@ class PersonFit:
                     level += subjects.counts.mean(0).clamp_min(least).log()
                 network.decoder.baseline.copy_(level)
 
-    def _start_traits(self, network: PersonNetwork, subjects: StagedSubjects) -> None:
+    def _start_traits(
+        self, network: PersonNetwork, subjects: StagedSubjects, groups: Levels | None
+    ) -> None:
         if self.traits.shape[1]:
             latent, traits = subjects.inputs.double().numpy(), subjects.traits.double().numpy()
-            found = TraitRegression.fit(latent, traits)
+            found = TraitRegression.fit(latent, traits, groups)
             network.regression.weight.copy_(single(found.coefficients))
             network.regression.bias.copy_(single(found.intercepts))
             network.log_sigma.copy_(single(np.log(np.maximum(found.noise, 0.1))))

@@ -1,6 +1,6 @@
 """A graph VAE that may stand on the stages of inv-FA; `InvVAE` has its parameters."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,7 @@ class StagedVAE(GraphVAE):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the motion effect, then train the network.
 
@@ -75,6 +76,9 @@ class StagedVAE(GraphVAE):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with motion (age, sex, diagnosis) and must not be
             removed with it.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person: see `InvFA.fit`. The validation part does not
+            divide them either.
 
         Raises
         ------
@@ -84,11 +88,14 @@ class StagedVAE(GraphVAE):
         departures = self.departures
         self._staged = None
         if not departures.on_stages:
-            return super().fit(X, y, confounds=confounds, covariates_to_keep=covariates_to_keep)
+            given = {"confounds": confounds, "covariates_to_keep": covariates_to_keep}
+            return super().fit(X, y, groups=groups, **given)
         settings = GraphSettings.of(self, self._invariance_weight)
         rng, device = check_random_state(self.random_state), choose_device(self.device)
         data = self._training_data(
-            X, y, confounds, covariates_to_keep, allow_missing=True, min_subjects=MIN_SUBJECTS
+            *(X, y, confounds, covariates_to_keep, groups),
+            allow_missing=True,
+            min_subjects=MIN_SUBJECTS,
         )
         known = known_subjects(data)
         warn_of_batches(settings.plan.batch_size, len(known.edges))
@@ -115,6 +122,16 @@ class StagedVAE(GraphVAE):
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
+
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
     ) -> Any:
@@ -129,9 +146,10 @@ class StagedVAE(GraphVAE):
         return_std : bool, default=False
         """
         self._check_fitted()
+        more: Any = {"return_std": return_std}
         if self._staged is None:
-            return super().transform(X, confounds=confounds, return_std=return_std)
-        return self._staged.transform(X, confounds=confounds, return_std=return_std)
+            return super().transform(X, confounds=confounds, **more)
+        return self._staged.transform(X, confounds=confounds, **more)
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""
@@ -233,6 +251,8 @@ class StagedVAE(GraphVAE):
 
     def _use(self, staged: ReplayedNetwork) -> None:
         self._staged = staged
+        if hasattr(self, "feature_names_in_"):
+            staged.feature_names_in_ = self.feature_names_in_
         self.model_: NetworkModel = staged.network_model
         self.people_ = staged.people_
         self.confound_distribution_ = staged.confound_distribution_

@@ -7,8 +7,10 @@ neither changes. Dispersions are estimated by moments meanwhile, and by likeliho
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.cohort.groups import Levels, two_halves
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.susceptibility import (
     AlongEffects,
@@ -42,6 +44,7 @@ def fit_decoder(
     shares: Floats,
     tuning: Tuning = TUNING,
     iterations: Iterations | None = None,
+    groups: Levels | None = None,
 ) -> Decoder:
     """Fit loadings and susceptibilities by penalised likelihood, all edges at once.
 
@@ -55,6 +58,8 @@ def fit_decoder(
         From `MotionBasis.confound_shares`.
     tuning : Tuning
     iterations : Iterations, optional
+    groups : array of shape (n, 1) or (n, 3), optional
+        Who is in the same half of the subjects; see `group_levels`.
     """
     iterations = iterations or Iterations(tuning.stages)
     state = _DecoderFit(counts, effect, functions, latent, shares, tuning)
@@ -71,7 +76,7 @@ def fit_decoder(
             susceptible = True
     state.update_rates()
     if susceptible:
-        state.confirm_susceptibility()
+        state.confirm_susceptibility(two_halves(groups, len(counts)))
         state.update_rates()
     start = state.dispersion.astype(np.float64)
     dispersion = likely_dispersion(counts, state.rates, start, iterations)
@@ -172,9 +177,9 @@ class _DecoderFit:
         change, self.susceptibility = found - self.susceptibility, found
         return along.in_standard_errors(change, self.latent)
 
-    def confirm_susceptibility(self) -> None:
+    def confirm_susceptibility(self, halves: list[NDArray[np.intp]]) -> None:
         """Keep the share of the susceptibility that two halves of the subjects agree on."""
-        confirmed = self._along_effects().confirmed(self.susceptibility, self.latent)
+        confirmed = self._along_effects().confirmed(self.susceptibility, self.latent, halves)
         self.susceptibility = self._bounded(confirmed)
 
     def _along_effects(self) -> AlongEffects:

@@ -201,9 +201,10 @@ def _fit_drift(
     slopes = (motion.estimating.T @ standard).astype(np.float64) / n
     apart = motion.apart_from(standard)
     individual = IndividualDifferences.find(apart, 1 + len(slopes), tuning.stages)
-    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n, n)
+    n_alone = motion.n_independent(standard)
+    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n_alone, n_alone)
     pooled = [
-        pool_effects(slope, own, design, individual, n, tuning.stages, iterations).effects
+        pool_effects(slope, own, design, individual, n_alone, tuning.stages, iterations).effects
         for slope in slopes
     ]
     return np.stack(pooled) / motion.spread[:, None]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
 _PENALTIES = np.logspace(-3, 2, 16)  # grid of the search, in units of the mean eigenvalue
@@ -48,7 +49,11 @@ class ConfoundInference:
 
     @classmethod
     def fit(
-        cls, counts: NDArray[Any], confounds: Floats, tuning: Tuning = TUNING
+        cls,
+        counts: NDArray[Any],
+        confounds: Floats,
+        tuning: Tuning = TUNING,
+        groups: Levels | None = None,
     ) -> tuple[Self, Floats]:
         """Fit, and return left-out predictions (m, C) for the first m subjects beside the model.
 
@@ -58,6 +63,8 @@ class ConfoundInference:
             In an order without meaning: of very many subjects only the first are used.
         confounds : array of shape (n, C)
         tuning : Tuning
+        groups : array of shape (n, 1) or (n, 3), optional
+            Left out together; see `group_levels`.
         """
         logs = np.log1p(counts[: tuning.max_subjects].astype(np.float32))
         targets = confounds[: tuning.max_subjects]
@@ -69,7 +76,8 @@ class ConfoundInference:
         values = np.maximum(values, 0)
         means = targets.mean(axis=0)
         rotated = vectors.T @ (targets - means)
-        dual, left_out = _best_ridge(values, vectors, rotated, targets - means)
+        together = None if groups is None else groups[: tuning.max_subjects, 0]
+        dual, left_out = _best_ridge(values, vectors, rotated, targets - means, together)
         weights = standard.T.astype(np.float64) @ dual / standard.shape[1]
         errors = targets - means - left_out
         model = cls(
@@ -89,19 +97,47 @@ class ConfoundInference:
 
 
 def _best_ridge(
-    values: Floats, vectors: Floats, rotated: Floats, targets: Floats
+    values: Floats,
+    vectors: Floats,
+    rotated: Floats,
+    targets: Floats,
+    labels: NDArray[np.intp] | None,
 ) -> tuple[Floats, Floats]:
-    """Return dual coefficients and leave-one-out predictions at the best penalty."""
+    """Return dual coefficients and leave-one-out predictions at the best penalty.
+
+    With `labels` (n,), the predictions leave out whole groups.
+    """
     best: tuple[float, Floats, Floats] | None = None
     for penalty in _PENALTIES * max(values.mean(), 1e-12):
         shrunk = 1 / (values + penalty)
         dual = vectors @ (shrunk[:, None] * rotated)
-        # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The last term
-        # corrects for the means, in which the left-out subject took part.
-        diagonal = (vectors**2) @ shrunk - 1 / (len(vectors) * penalty)
-        residual = dual / diagonal[:, None]
+        residual = _left_out(vectors, shrunk, penalty, dual, labels)
         error = float((residual**2).mean())
         if best is None or error < best[0]:
             best = (error, dual, targets - residual)
     assert best is not None
     return best[1], best[2]
+
+
+def _left_out(
+    vectors: Floats,
+    shrunk: Floats,
+    penalty: float,
+    dual: Floats,
+    labels: NDArray[np.intp] | None,
+) -> Floats:
+    """Return the residuals (n, C) of subjects, or of groups, that were left out."""
+    # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The last term
+    # corrects for the means, in which the left-out subject took part.
+    correction = 1 / (len(vectors) * penalty)
+    diagonal = (vectors**2) @ shrunk - correction
+    residual = dual / diagonal[:, None]
+    if labels is None:
+        return residual
+    # For a group, the same with its block of the inverse kernel.
+    for label, size in zip(*np.unique(labels, return_counts=True), strict=True):
+        if size > 1:
+            rows = np.flatnonzero(labels == label)
+            block = (vectors[rows] * shrunk) @ vectors[rows].T - correction
+            residual[rows] = np.linalg.solve(block, dual[rows])
+    return residual

@@ -1,24 +1,23 @@
 """InvFA: motion-invariant factor analysis of connectomes."""
 
-from copy import copy
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import edge_indices, shaped_like
-from stillome.cohort.validation import check_count, check_lengths, check_random_state
+from stillome.cohort.edges import shaped_like
+from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
-from stillome.methods.cautions import warn_if_unlike_training
-from stillome.methods.diagnostics import LatentDiagnostics, latent_diagnostics, warn_if_collapsed
+from stillome.methods.cautions import warn_if_not_routed, warn_if_unlike_training
+from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
-from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
+from stillome.methods.inv_fa.reweighting import ReweightedFactors
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
     KnownSubjects,
@@ -27,18 +26,12 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.linear.component_arrays import prefixed, under
 from stillome.methods.stages.replay.coupling import Coupling, check_coupling
-from stillome.methods.storage import ModelState, Storable, training_hash
+from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
 
-_KEPT = (
-    *("n_regions_", "n_features_in_", "n_confounds_", "_one_trait"),
-    *("training_hash_", "invariance_weight_"),
-)
 
-
-class InvFA(Storable):
+class InvFA(ReweightedFactors):
     """Motion-invariant factor analysis with counterfactual connectomes.
 
     The effect of motion on every edge is fitted first, by negative binomial regression pooled over
@@ -112,6 +105,7 @@ class InvFA(Storable):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the motion effect, the factors and, if given, the traits.
 
@@ -126,11 +120,16 @@ class InvFA(Storable):
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with motion (age, sex, diagnosis) and must not be
             removed with it.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person: see `group_levels`. They stay together in halves,
+            folds and permutations inside the fit, and variances account for their likeness.
         """
         weight = check_weight(self.invariance_weight)
         check_random_state(self.random_state)
         data = self._training_data(
-            X, y, confounds, covariates_to_keep, allow_missing=True, min_subjects=MIN_SUBJECTS
+            *(X, y, confounds, covariates_to_keep, groups),
+            allow_missing=True,
+            min_subjects=MIN_SUBJECTS,
         )
         known = known_subjects(data)
         self._full_model = self._fit_model(known)
@@ -138,35 +137,6 @@ class InvFA(Storable):
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         self.training_hash_ = training_hash(data.edges)
         return self
-
-    def with_invariance_weight(
-        self,
-        weight: float,
-        X: ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        confounds: ArrayLike,
-    ) -> Self:
-        """Return a fitted copy with another `invariance_weight`; no effect is fitted again.
-
-        Parameters
-        ----------
-        weight : float between 0 and 1
-        X, y, confounds
-            The subjects that this model was fitted to.
-
-        Raises
-        ------
-        InputError
-            If `X` are other subjects.
-        """
-        self._check_fitted()
-        copied = copy(self).set_params(invariance_weight=check_weight(weight))
-        data = copied._training_data(X, y, confounds, allow_missing=True)
-        if training_hash(data.edges) != self.training_hash_:
-            raise InputError("X: not the connectomes that this InvFA was fitted to. Pass those.")
-        copied._use_weight(copied.invariance_weight, known_subjects(data))
-        return copied
 
     def _use_weight(self, weight: float, known: KnownSubjects) -> None:
         """Set what depends on the weight: the encoder, and the distribution of z and traits."""
@@ -176,8 +146,18 @@ class InvFA(Storable):
         latent, _ = self.model_.encode(known.edges, known.motion)
         sd = np.maximum(self.model_.latent_sd(known.edges, known.motion), 1e-6)
         self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(sd))
-        self.people_ = People.fit(latent, known.motion, known.traits)
+        self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
+    ) -> Floats: ...
+
+    @overload
+    def transform(
+        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
 
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
@@ -284,7 +264,8 @@ class InvFA(Storable):
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
-        latent = self.transform(X, confounds=confounds)
+        edges = self._new_edges(X, confounds)
+        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
         if self.people_.traits is None:
             raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
         return self._shaped_traits(self.people_.traits.predict(latent))
@@ -308,43 +289,23 @@ class InvFA(Storable):
         check_seed(self.random_state)
 
     def _fit_model(self, known: KnownSubjects) -> InvariantModel:
-        lengths = None
-        if self.lengths is not None:
-            matrix = np.asarray(check_lengths(self.lengths, self.n_regions_))
-            lengths = matrix[edge_indices(self.n_regions_)]
         return fit_model(
             known.edges,
             known.motion,
             n_regions=self.n_regions_,
             n_components=check_count(self.n_components, "n_components", minimum=1),
-            lengths=lengths,
+            lengths=self._edge_lengths(),
             covariates=known.covariates,
+            groups=known.groups,
             tuning=self._tuning,
             person=self._person,
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
         if confounds is None:
+            warn_if_not_routed(type(self).__name__)
             return np.full((n_subjects, self.n_confounds_), np.nan)
         motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
         low, high = self.people_.confounds.bounds
         warn_if_unlike_training(motion, low, high, self.model_.basis.scales)
         return motion
-
-    def _get_state(self) -> ModelState:
-        # Of the model before weighting, so that a loaded one can be weighted anew as well.
-        arrays = prefixed("model.", to_arrays(self._full_model))
-        arrays |= prefixed("people.", self.people_.to_arrays())
-        arrays["kl"] = self.diagnostics_.kl_per_dimension
-        values = {name: getattr(self, name) for name in _KEPT}
-        return ModelState(values | {"active_units": self.diagnostics_.active_units}, arrays)
-
-    def _set_state(self, state: ModelState) -> None:
-        for name in _KEPT:
-            setattr(self, name, state.values[name])
-        self._full_model = from_arrays(under("model.", state.arrays))
-        self.model_ = self._full_model.weighted(self.invariance_weight_)
-        self.people_ = People.from_arrays(under("people.", state.arrays))
-        self.confound_distribution_ = self.people_.confounds
-        self.n_iter_ = self.model_.n_iter
-        self.diagnostics_ = LatentDiagnostics(state.arrays["kl"], int(state.values["active_units"]))

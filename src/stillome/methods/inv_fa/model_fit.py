@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels, renumbered
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
@@ -56,6 +57,7 @@ def fit_model(
     n_components: int,
     lengths: Floats | None,
     covariates: Floats | None,
+    groups: Levels | None = None,
     tuning: Tuning = TUNING,
     person: "PersonPart | None" = None,
 ) -> InvariantModel:
@@ -72,6 +74,8 @@ def fit_model(
     n_regions, n_components : int
     lengths : array of shape (E,) in mm, or None
     covariates : array of shape (n, Q), or None
+    groups : array of shape (n, 1) or (n, 3), optional
+        Who is never divided; see `group_levels`.
     tuning : Tuning
     person : callable, optional
         Another model of the person, put on the stages (`ModelFit`) before presence is fitted.
@@ -79,7 +83,10 @@ def fit_model(
     order = subject_order(edges, confounds)
     edges, confounds = edges[order], confounds[order]
     covariates = None if covariates is None else covariates[order]
-    fit = ModelFit.prepare(edges, confounds, covariates, n_regions, lengths, n_components, tuning)
+    levels = None if groups is None else renumbered(groups[order])
+    fit = ModelFit.prepare(
+        edges, confounds, covariates, levels, n_regions, lengths, n_components, tuning
+    )
     fit = replace(fit, person=person)
     model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
     model = fit.with_unknown_motion(model)
@@ -122,6 +129,7 @@ class ModelFit:
         edges: NDArray[Any],
         confounds: Floats,
         covariates: Floats | None,
+        groups: Levels | None,
         n_regions: int,
         lengths: Floats | None,
         n_components: int,
@@ -132,7 +140,7 @@ class ModelFit:
         unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
         counts = (edges * unit).astype(np.float32)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
-        inference, left_out = ConfoundInference.fit(counts, confounds, tuning)
+        inference, left_out = ConfoundInference.fit(counts, confounds, tuning, groups)
         return cls(
             counts=counts,
             confounds=confounds,
@@ -142,7 +150,7 @@ class ModelFit:
             support=Support.find(edges, unit),
             ranks=edge_ranks(edges),
             basis=basis,
-            motion=MotionFunctions.given(basis(confounds), covariates),
+            motion=MotionFunctions.given(basis(confounds), covariates, groups),
             design=EdgeDesign.from_edges(log_means(counts), lengths, n_regions, counts > 0),
             inference=inference,
             left_out=left_out,
@@ -196,7 +204,8 @@ class ModelFit:
         size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
         latent = model.encode_known(self.counts[: len(self.left_out)], functions)
         kept = None if self.covariates is None else self.covariates[: len(self.left_out)]
-        inferred = MotionFunctions.given(functions / size, kept)
+        groups = self.groups_of(slice(len(self.left_out)))
+        inferred = MotionFunctions.given(functions / size, kept, groups)
         slopes = fit_association(latent, inferred) / size[:, None]
         return replace(model, unknown_slopes=slopes)
 
@@ -208,9 +217,15 @@ class ModelFit:
             counts=self.counts[rows],
             confounds=self.confounds[rows],
             covariates=kept,
-            motion=MotionFunctions.given(self.basis(self.confounds[rows]), kept),
+            motion=MotionFunctions.given(
+                self.basis(self.confounds[rows]), kept, self.groups_of(rows)
+            ),
             iterations=Iterations(self.tuning.stages),
         )
+
+    def groups_of(self, rows: NDArray[np.intp] | slice) -> Levels | None:
+        """Return the groups of some of these subjects; None where there are none."""
+        return None if self.motion.groups is None else self.motion.groups[rows]
 
     def core(
         self, counts: NDArray[np.float32], by_chance: ChanceVariances | None = None
@@ -227,7 +242,9 @@ class ModelFit:
         z = encoder.encode(values, functions)
         z = encoder.decoder_input(z, functions, functions)
         shares = self.basis.confound_shares
-        decoder = fit_decoder(counts, effect, functions, z, shares, tuning, iterations)
+        decoder = fit_decoder(
+            counts, effect, functions, z, shares, tuning, iterations, self.motion.groups
+        )
         n_functions, n_edges = self.basis.n_functions, counts.shape[1]
         model = InvariantModel(
             unit=np.array(self.unit),
@@ -312,7 +329,7 @@ def _fit_effect(
 ) -> tuple[MotionEffect, ChanceVariances]:
     """Fit the effect of motion at equal covariates, for functions of motion as they are."""
     effect, by_chance = fit_effect_and_chance(
-        counts, motion.estimating, design, tuning.stages, iterations, by_chance
+        counts, motion.estimating, design, tuning.stages, iterations, by_chance, motion.groups
     )
     if motion.estimating is motion.values:
         return effect, by_chance

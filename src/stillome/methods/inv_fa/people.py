@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.groups import Levels
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.linear.component_arrays import prefixed, under
@@ -32,9 +33,11 @@ class People:
     traits: TraitRegression | None
 
     @classmethod
-    def fit(cls, latent: Floats, motion: Floats, traits: Floats | None) -> Self:
-        """Learn from z (n, K), confounds (n, C) and traits (n, T), NaN if missing."""
-        regression = None if traits is None else TraitRegression.fit(latent, traits)
+    def fit(
+        cls, latent: Floats, motion: Floats, traits: Floats | None, groups: Levels | None = None
+    ) -> Self:
+        """Learn from z (n, K), confounds (n, C), traits (n, T), NaN if missing, and groups."""
+        regression = None if traits is None else TraitRegression.fit(latent, traits, groups)
         return cls(latent.std(axis=0), ConfoundDistribution.fit(motion), regression)
 
     def draw(self, model: InvariantModel, n: int, rng: np.random.Generator) -> SyntheticCohort:

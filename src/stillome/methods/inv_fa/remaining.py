@@ -64,7 +64,8 @@ def fit_association(latent: Floats, motion: MotionFunctions) -> Floats:
     if n_active < 3:
         return np.zeros_like(slopes)
     squares = (slopes**2 / np.where(variances > 0, variances, np.inf)).sum(axis=1, keepdims=True)
-    real = np.maximum(0, 1 - (n_active - 2) / np.maximum(len(latent) * squares, 1e-12))
+    n_independent = motion.n_independent(latent)
+    real = np.maximum(0, 1 - (n_active - 2) / np.maximum(n_independent * squares, 1e-12))
     return np.asarray(slopes * real / motion.spread[:, None])
 
 
@@ -76,5 +77,5 @@ def _fit_association_along(directions: Floats, latent: Floats, motion: MotionFun
     """
     along = latent @ directions
     slopes = motion.estimating.T.astype(np.float64) @ along / len(latent)
-    slopes = beyond_chance(slopes, along.var(axis=0) / len(latent))
+    slopes = beyond_chance(slopes, along.var(axis=0) / motion.n_independent(along))
     return np.asarray(slopes / motion.spread[:, None] @ np.linalg.pinv(directions))

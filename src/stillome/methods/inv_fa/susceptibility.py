@@ -8,6 +8,7 @@ few numbers together, by weighted least squares on relative residuals.
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
@@ -124,16 +125,17 @@ class AlongEffects(NamedTuple):
         square = np.einsum("ck,cdkl,dl->", change, self.information_of(latent), change)
         return float(np.sqrt(max(square, 0.0) / n_active))
 
-    def confirmed(self, susceptibility: Floats, latent: Floats) -> Floats:
+    def confirmed(
+        self, susceptibility: Floats, latent: Floats, halves: list[NDArray[np.intp]]
+    ) -> Floats:
         """Return the share of the susceptibility (C, K) that two halves of the subjects agree on.
 
-        Halves are the even and the odd rows: subjects must be in an order without meaning.
+        Halves are positions of subjects, drawn without looking at them (`two_halves`).
         """
         found = susceptibility + self.step(latent)
         one, other = (
-            susceptibility
-            + AlongEffects(*(part[..., start::2] for part in self)).step(latent[start::2])
-            for start in (0, 1)
+            susceptibility + AlongEffects(*(part[..., half] for part in self)).step(latent[half])
+            for half in halves
         )
         confirmed = np.zeros_like(found)
         for confound, row in enumerate(self.information_of(latent)):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
 from stillome.exceptions import ConfoundsError, InputError
 from stillome.methods.contract import TrainingData
@@ -23,12 +24,15 @@ class KnownSubjects(NamedTuple):
     traits : array of shape (n, T) or None
     covariates : array of shape (n, Q) or None
         Not to be removed with motion.
+    groups : array of shape (n, 1) or (n, 3) or None
+        See `group_levels`.
     """
 
     edges: NDArray[Any]
     motion: Floats
     traits: Floats | None
     covariates: Floats | None
+    groups: Levels | None = None
 
 
 def known_subjects(data: TrainingData) -> KnownSubjects:
@@ -51,7 +55,8 @@ def known_subjects(data: TrainingData) -> KnownSubjects:
         traits = check_traits(data.traits[known], name="y of subjects with known confounds")
     covariates = None if data.covariates is None else data.covariates[known]
     motion = check_confounds(data.confounds[known])
-    return KnownSubjects(data.edges[known], motion, traits, covariates)
+    groups = None if data.groups is None else data.groups[known]
+    return KnownSubjects(data.edges[known], motion, traits, covariates, groups)
 
 
 def check_weight(weight: object) -> float:

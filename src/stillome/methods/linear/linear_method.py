@@ -67,6 +67,7 @@ class ComponentMethod(Storable):
         *,
         confounds: ArrayLike | None = None,
         covariates_to_keep: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Learn components, and the regression of the traits on them, from training subjects.
 
@@ -82,8 +83,11 @@ class ComponentMethod(Storable):
             Variables that are correlated with the confounds and must not be removed with them.
             The effect of the confounds is estimated beside theirs. Of new subjects they are not
             needed.
+        groups : array-like of shape (n,) or (n, 2), optional
+            Families, or scans of one person, which the choice of the penalty of the trait
+            regression does not divide.
         """
-        data = self._training_data(X, y, confounds, covariates_to_keep)
+        data = self._training_data(X, y, confounds, covariates_to_keep, groups)
         assert data.confounds is not None  # `_training_data` insists on them
         check_count(self.n_components, "n_components", minimum=1)
         self.unit_ = weight_unit(data.edges)
@@ -207,7 +211,7 @@ class ComponentMethod(Storable):
         """Take over what `_map_arrays` returned."""
 
     def _fit_traits(self, scores: Floats, data: TrainingData, traits: Floats) -> TraitRegression:
-        return TraitRegression.fit(scores, traits)
+        return TraitRegression.fit(scores, traits, data.groups)
 
     def _trait_features(self, scores: Floats, confounds: Floats) -> Floats:
         """Return the regressors of the traits, (n, K) or more."""

@@ -96,7 +96,8 @@ class PCARegression(ComponentMethod):
             kept = None if covariates is None else covariates[known]
             nuisance = least_squares(both, confounds[known], kept)
             left = nuisance.residuals(both, confounds[known])
-            head = TraitRegression.fit(left[:, :-1], left[:, -1:])
+            groups = None if data.groups is None else data.groups[known]
+            head = TraitRegression.fit(left[:, :-1], left[:, -1:], groups)
             contrast = np.append(-head.coefficients[0], 1.0)
             slope = nuisance.coefficients @ contrast
             level = nuisance.intercepts @ contrast - nuisance.center @ slope

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
-from stillome.evaluate.prediction.folds import group_labels, grouped_parts
+from stillome.cohort.groups import group_labels, grouped_parts
 from stillome.exceptions import StillomeWarning
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers

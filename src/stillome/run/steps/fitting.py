@@ -101,6 +101,8 @@ def fit_to(
     more: dict[str, Any] = {}
     if folder.kept is not None and keep:
         more["covariates_to_keep"] = folder.kept[chosen]
+    if folder.groups is not None:
+        more["groups"] = folder.groups[chosen]
     y = _traits(folder, chosen) if traits else None
     X = folder.cohort.connectomes[chosen]
     with folder.coding.naming([folder.cohort.subject_ids[i] for i in chosen]):

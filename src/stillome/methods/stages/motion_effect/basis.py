@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels, design_effect
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _COLLINEAR = 1e-3  # a column with less variance of its own than the square of this is left out
@@ -143,23 +144,35 @@ class MotionFunctions(NamedTuple):
         Slopes on `estimating` are divided by this to become slopes on `values`.
     covariates : array of shape (n, Q), or None
         What is to be kept.
+    groups : array of shape (n, 1) or (n, 3), or None
+        Who belongs together; see `group_levels`.
     """
 
     values: NDArray[np.float32]
     estimating: NDArray[np.float32]
     spread: Floats
     covariates: Floats | None = None
+    groups: Levels | None = None
 
     @classmethod
-    def given(cls, functions: Floats, covariates: Floats | None) -> Self:
+    def given(
+        cls, functions: Floats, covariates: Floats | None, groups: Levels | None = None
+    ) -> Self:
         """Separate functions of motion (n, P) from covariates (n, Q)."""
         values = functions.astype(np.float32)
         if covariates is None:
-            return cls(values, values, np.ones(functions.shape[1]))
+            return cls(values, values, np.ones(functions.shape[1]), None, groups)
         design = np.column_stack([np.ones(len(covariates)), covariates])
         own = functions - design @ np.linalg.lstsq(design, functions, rcond=None)[0]
         spread = np.maximum(own.std(axis=0), 1e-6)
-        return cls(values, (own / spread).astype(np.float32), spread, covariates)
+        return cls(values, (own / spread).astype(np.float32), spread, covariates, groups)
+
+    def n_independent(self, table: NDArray[Any]) -> float:
+        """Return as how many independent scans the rows of a table (n, K) count in regressions.
+
+        Fewer than n where scans of a group, and their motion, are alike.
+        """
+        return n_independent(table, self.estimating, self.groups)
 
     def apart_from(self, table: NDArray[Any]) -> NDArray[Any]:
         """Return the residuals of a table (n, K) given motion at equal covariates.
@@ -185,6 +198,22 @@ class MotionFunctions(NamedTuple):
         slopes = np.linalg.lstsq(design, table, rcond=None)[0]
         used = design.shape[1] if around_motion else kept.shape[1]
         return np.asarray(table - design[:, :used] @ slopes[:used])
+
+
+def n_independent(table: NDArray[Any], functions: NDArray[Any], groups: Levels | None) -> float:
+    """Return as how many independent scans n rows count in regressions on functions (n, P).
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    >>> n_independent(rows, rows, None), n_independent(rows, np.ones((4, 1)), rows[:, [0]] > 0)
+    (4, 2.0)
+    """
+    if groups is None:
+        return len(table)
+    centred = table - table.mean(axis=0)
+    effects = [design_effect(centred * one[:, None], groups) for one in functions.T]
+    return len(table) / float(np.mean(effects))
 
 
 def _outermost(confounds: Floats) -> Floats:

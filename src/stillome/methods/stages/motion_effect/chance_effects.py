@@ -8,12 +8,15 @@ much it takes is measured: effects of permuted motion are pooled in the same way
 so that every variance found is chance (an empirical null; Efron 2004).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.cohort.exchange import Shuffler
+from stillome.cohort.groups import Levels
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
@@ -40,6 +43,10 @@ class EdgeScores(NamedTuple):
         Of the level, per subject.
     least_variances : array of shape (E,)
         See `EdgeDesign`.
+    n_independent : float
+        As how many independent scans the subjects count; their number without groups.
+    groups : array of shape (n, 1) or (n, 3), or None
+        See `group_levels`.
     """
 
     residual: AnyFloats
@@ -47,6 +54,24 @@ class EdgeScores(NamedTuple):
     variances: Floats
     information: Floats
     least_variances: Floats
+    n_independent: float
+    groups: Levels | None = None
+
+    @classmethod
+    def of(
+        cls,
+        residual: AnyFloats,
+        functions: AnyFloats,
+        variances: Floats,
+        information: Floats,
+        least_variances: Floats,
+        groups: Levels | None = None,
+    ) -> Self:
+        """Return the scores, with variances larger where scans of a group are alike."""
+        n = n_independent(residual, functions, groups)
+        if groups is not None:
+            variances = variances * (len(residual) / n)
+        return cls(residual, functions, variances, information, least_variances, n, groups)
 
     def factors(self, tuning: StageTuning = STAGE_TUNING) -> IndividualDifferences:
         """Find the factors of the score residuals, apart from motion."""
@@ -54,11 +79,11 @@ class EdgeScores(NamedTuple):
 
     def per_log_rate(self, individual: IndividualDifferences) -> IndividualDifferences:
         """Bring factors of score residuals to the scale of the slopes."""
-        return individual.per_log_rate(self.information, self.variances[0], len(self.residual))
+        return individual.per_log_rate(self.information, self.variances[0], self.n_independent)
 
     def own_variances(self, individual: IndividualDifferences) -> Floats:
         """Return the variances of slopes (P, E) without what individual differences explain."""
-        n = len(self.residual)
+        n = self.n_independent
         own = [individual.own_variances(variances, n) for variances in self.variances[1:]]
         return np.maximum(own, self.least_variances)
 
@@ -76,7 +101,7 @@ class EdgeScores(NamedTuple):
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[ChanceVariances] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
-            permuted = _permuted(self.functions, rng)
+            permuted = _permuted(self.functions, rng, self.groups)
             # As in the fit itself, factors do not see what goes with the functions.
             individual = self._factors(apart_from(permuted, apart), 2, tuning)
             individual = self.per_log_rate(individual)
@@ -84,7 +109,8 @@ class EdgeScores(NamedTuple):
             slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
             for slope, own in zip(slopes, self.own_variances(individual), strict=True):
                 model = fit_pooling(
-                    slope, own, design, individual, n, iterations, may_vanish=may_vanish
+                    *(slope, own, design, individual, self.n_independent, iterations),
+                    may_vanish=may_vanish,
                 )
                 found.append(ChanceVariances(model.group_variances, model.own_variance))
         return ChanceVariances.mean(found)
@@ -99,8 +125,15 @@ def apart_from(functions: AnyFloats, values: AnyFloats) -> AnyFloats:
     return np.asarray(values - directions @ (directions.T @ values))
 
 
-def _permuted(functions: AnyFloats, rng: np.random.Generator) -> AnyFloats:
-    """Permute subjects; whom they are exchanged with depends on the order of their motion."""
+def _permuted(
+    functions: AnyFloats, rng: np.random.Generator, groups: Levels | None = None
+) -> AnyFloats:
+    """Permute subjects; whom they are exchanged with depends on the order of their motion.
+
+    With groups, whole groups are exchanged; by what they are ordered is a property of the data.
+    """
+    if groups is not None:
+        return functions[Shuffler(groups).draw(rng)]
     order = np.lexsort(functions.T)
     permuted = np.empty_like(functions)
     permuted[order] = functions[order][rng.permutation(len(functions))]

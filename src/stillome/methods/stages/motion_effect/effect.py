@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.cohort.groups import Levels
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
@@ -111,29 +112,30 @@ def fit_effect_and_chance(
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     by_chance: ChanceVariances | None = None,
+    groups: Levels | None = None,
 ) -> tuple[MotionEffect, ChanceVariances]:
     """Fit as `fit_motion_effect` does; return also the variances that chance gives effects.
 
     These take as long to find as the fit itself. They may be given where they are known from
-    nearly the same data.
+    nearly the same data. `groups` are as in `group_levels`.
     """
     iterations = iterations or Iterations(tuning)
     state = _fit_each_edge(counts, functions, iterations)
-    scores, _ = _scores(counts, functions, state, design)
+    scores, _ = _scores(counts, functions, state, design, groups)
     individual = scores.factors(tuning)
     if by_chance is None:
         by_chance = scores.by_chance(design, tuning, iterations)
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] | None = None
     for number in iterations.of("pooling"):
-        scores, steps = _scores(counts, functions, state, design)
+        scores, steps = _scores(counts, functions, state, design, groups)
         scaled = scores.per_log_rate(individual)
         pooled = pool_each(
             np.clip(state.slopes + steps, -LARGEST_SLOPE, LARGEST_SLOPE),
             scores.own_variances(scaled),
             design,
             scaled,
-            len(counts),
+            scores.n_independent,
             tuning,
             iterations,
             before=pooled,
@@ -255,17 +257,22 @@ def _derivatives(
 
 
 def _scores(
-    counts: AnyFloats, functions: AnyFloats, state: MotionEffect, design: EdgeDesign
+    counts: AnyFloats,
+    functions: AnyFloats,
+    state: MotionEffect,
+    design: EdgeDesign,
+    groups: Levels | None,
 ) -> tuple[EdgeScores, Floats]:
     """Return the scores of every edge from here, and the likelihood steps (P, E) of slopes."""
     residual, gradient, information = _derivatives(counts, functions, state)
     prior = [_BASELINE_PRECISION] + [_SLOPE_PRECISION] * functions.shape[1]
     weak = np.linalg.inv(information + np.diag(prior))
-    scores = EdgeScores(
+    scores = EdgeScores.of(
         residual=residual,
         functions=functions,
         variances=np.diagonal(weak, axis1=1, axis2=2).T,
         information=(information[:, 0, 0] + 1e-9) / len(counts),
         least_variances=design.least_variances,
+        groups=groups,
     )
     return scores, np.einsum("eij,ej->ei", weak, gradient)[:, 1:].T

@@ -42,7 +42,7 @@ class IndividualDifferences(NamedTuple):
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
         return cls(loadings * spread[:, None], reliability, tuning.least_own)
 
-    def per_log_rate(self, information: Floats, variances: Floats, n_subjects: int) -> Self:
+    def per_log_rate(self, information: Floats, variances: Floats, n_subjects: float) -> Self:
         """Bring factors of score residuals to the log scale, where all edges vary alike.
 
         On that scale, loadings of an edge with few fibres are mostly noise; their reliability is
@@ -54,7 +54,8 @@ class IndividualDifferences(NamedTuple):
             Per subject.
         variances : array of shape (E,)
             Of a slope on a function of unit variance, which a loading is.
-        n_subjects : int
+        n_subjects : float
+            As how many independent ones they count.
         """
         scaled = self._replace(loadings=self.loadings / information[:, None])
         own = scaled.own_variances(variances, n_subjects)
@@ -62,7 +63,7 @@ class IndividualDifferences(NamedTuple):
         typical = np.maximum(excess, _TINY)
         return scaled._replace(reliability=typical / (typical + own[:, None]))
 
-    def own_variances(self, variances: Floats, n_subjects: int) -> Floats:
+    def own_variances(self, variances: Floats, n_subjects: float) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)

@@ -94,7 +94,7 @@ def pool_effects(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     *,
@@ -114,7 +114,7 @@ def pool_effects(
     design : EdgeDesign
     individual : IndividualDifferences
         On the scale of the effects.
-    n_subjects : int
+    n_subjects : float
     tuning : StageTuning
     iterations : Iterations, optional
     may_vanish : bool, default=False
@@ -159,7 +159,7 @@ def pool_each(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     *,
@@ -193,7 +193,7 @@ def fit_pooling(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     iterations: Iterations | None = None,
     *,
     may_vanish: bool = False,
@@ -227,7 +227,7 @@ def _pooled(
     variances: Floats,
     design: EdgeDesign,
     individual: IndividualDifferences,
-    n_subjects: int,
+    n_subjects: float,
     by_chance: ChanceVariances | None,
 ) -> PooledEffect:
     """Add up the parts of the effect that hold for unseen subjects."""

@@ -159,7 +159,7 @@ class _PresenceFit:
     ) -> None:
         self.empty, self.usual = empty.astype(np.float32), usual.astype(np.float32)
         self.probits = (probits - usual).astype(np.float32)
-        self.functions = motion.estimating
+        self.functions, self.groups = motion.estimating, motion.groups
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
         self.prior_variance, self.relax = _START_VARIANCE, Relaxation(axis=1)
@@ -213,12 +213,13 @@ class _PresenceFit:
         # Without the prior's pull on the deviations, which are at their optimum.
         gradient[:, 0] -= self.deviations / self.prior_variance
         steps = np.einsum("eij,ej->ie", weak, gradient)[1:]
-        scores = EdgeScores(
+        scores = EdgeScores.of(
             residual=residual,
             functions=self.functions,
             variances=np.diagonal(weak, axis1=1, axis2=2).T,
             information=(information[:, 0, 0] + 1e-3) / n,
             least_variances=np.zeros(len(information)),
+            groups=self.groups,
         )
         individual = scores.per_log_rate(scores.factors(tuning))
         if self.by_chance is None:
@@ -229,7 +230,7 @@ class _PresenceFit:
             scores.own_variances(individual),
             design,
             individual,
-            n,
+            scores.n_independent,
             tuning,
             iterations,
             before=self.pooled,
