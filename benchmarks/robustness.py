@@ -4,7 +4,8 @@
     python benchmarks/robustness.py --quick    # a few minutes
 
 Every seed is fixed. Cohorts are simulated with seeds from 1000 on, which were not seen in
-development; for membership 1000 and 1001 were, which is a figure and not a test. The short forms are in tests/fuzz, tests/io and tests/methods.
+development; for membership 1000 and 1001 were, which is a figure and not a test. The short forms
+are in tests/fuzz, tests/io and tests/methods.
 """
 
 import argparse
