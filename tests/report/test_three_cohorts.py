@@ -123,9 +123,10 @@ def test_the_methods_text_states_what_the_certificates_hold(finished):
         raw = found(table, use, method="raw")
         assert f"{read_by(raw)} it from the connectomes as scanned (" in said
         regressions = rows[rows["low"].notna()]
-        worst, least = regressions["r2"].idxmax(), rows["p_value"].idxmin()
+        worst = regressions["r2"].idxmax()
+        least = rows.index[rows["p_value"] == rows["p_value"].min()]  # often several
         both = said[: said.index(" motion from the latents z")]
-        assert worst in both and least in both
+        assert worst in both and any(probe in both for probe in least)
     if state == "unknown":
         assert "was not measured in subjects the model had not seen" in text
     else:

@@ -25,7 +25,7 @@ def n_regions_of(n_edges: int) -> int:
     >>> n_regions_of(2278)
     68
     """
-    n_edges = check_count(n_edges, "n_edges", minimum=0)
+    n_edges = check_count(n_edges, "n_edges", maximum=10**18)
     n_regions = (1 + math.isqrt(1 + 8 * n_edges)) // 2
     if n_edges < 1 or n_regions * (n_regions - 1) // 2 != n_edges:
         raise InputError(

@@ -55,9 +55,10 @@ def check_magnitude(edges: NDArray[Any], name: str = "X") -> None:
 
 
 def check_alike(edges: NDArray[Any], name: str = "X") -> None:
-    """Refuse subjects (n, E) of a fit one of whom has a value far above those of all others.
+    """Refuse subjects (n, E) of a fit one of whom has a count far above those of all others.
 
-    One count of 10⁹ decides about the mean of its edge, and about the scale of all weights.
+    One count of 10⁹ decides about the mean of its edge. Weights are not judged: motion, or a
+    pipeline, may scale those of a whole subject.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def check_alike(edges: NDArray[Any], name: str = "X") -> None:
     """
     largest = _largest(edges)
     usual = float(np.median(largest))
-    if len(edges) >= _FEWEST and largest.max() > _FAR * usual > 0:
+    if len(edges) >= _FEWEST and largest.max() > _FAR * usual > 0 and is_whole(edges):
         subject = int(largest.argmax())
         raise InputError(
             f"{name}: subject {subject} has {largest[subject]:.3g} on an edge, where the largest "

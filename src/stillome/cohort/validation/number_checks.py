@@ -46,7 +46,7 @@ def as_numbers(values: ArrayLike, name: str = "values") -> NDArray[Any]:
     return array
 
 
-def check_count(value: int, name: str, *, minimum: int = 0) -> int:
+def check_count(value: int, name: str, *, minimum: int = 0, maximum: int = _LARGEST) -> int:
     """Judge a whole number that may not be below `minimum`, nor too large for any array.
 
     Examples
@@ -56,8 +56,8 @@ def check_count(value: int, name: str, *, minimum: int = 0) -> int:
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < minimum:
         raise InputError(f"{name}={value!r}; expected a whole number ≥ {minimum}.")
-    if value > _LARGEST:
-        raise InputError(f"{name}={value!r}; expected a whole number ≤ {_LARGEST:,}.")
+    if value > maximum:
+        raise InputError(f"{name}={value!r}; expected a whole number ≤ {maximum:,}.")
     return int(value)
 
 

@@ -42,7 +42,7 @@ class Sample(NamedTuple):
         design = EdgeDesign.from_edges(np.zeros(E), None, V)
         spread = self.residual.var(axis=0)
         scores = EdgeScores(
-            self.residual, self.motion, np.stack([spread / N] * 2), np.ones(E), np.zeros(E)
+            self.residual, self.motion, np.stack([spread / N] * 2), np.ones(E), np.zeros(E), N
         )
         estimates = self.motion[:, 0] @ self.residual / N + self.effects
         individual = scores.per_log_rate(scores.factors())

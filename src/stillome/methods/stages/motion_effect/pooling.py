@@ -122,7 +122,7 @@ def pool_effects(
     before : PooledEffect, optional
         Of nearly the same estimates: variances are found faster from there.
     keep_pattern : bool, default=False
-        Whether the low-rank pattern is that of `before`.
+        Whether the low-rank pattern, and the scale of own deviations, are those of `before`.
     by_chance : ChanceVariances, optional
         The part of the variances that is no effect.
     """
@@ -132,10 +132,13 @@ def pool_effects(
         arguments = variances, design, individual, n_subjects, iterations
         if start is None:
             start = fit_pooling(rest, *arguments, may_vanish=may_vanish)
-        # Deviations are compared with the shared part of the fit before.
-        shared = design.with_individual(individual.loadings[:, :0])
-        shared = shared @ start.coefficients[: shared.shape[1]] + (estimates - rest)
-        scale = fit_own_scale(start.residual, variances, shared)
+        # Deviations are compared with the shared part of the fit before. Where the pattern is kept,
+        # so is their scale: both settle in a few rounds, and would keep the rest from converging.
+        scale = start.own_scale
+        if not keep_pattern:
+            shared = design.with_individual(individual.loadings[:, :0])
+            shared = shared @ start.coefficients[: shared.shape[1]] + (estimates - rest)
+            scale = fit_own_scale(start.residual, variances, shared)
         return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start, own_scale=scale)
 
     start = None if before is None else before.model
