@@ -54,7 +54,7 @@ def read(item: Item) -> Contents:
         raise FileError(f"{item.label}: matrix of {image.shape} for {len(names)} parcels.")
     try:
         matrix = np.asarray(image.dataobj, dtype=np.float64)
-    except Exception as error:
+    except Exception as error:  # as above
         raise _damaged(item, error) from error
     measure = measure_of(item.name.removesuffix(".nii").removesuffix(".pconn"))
     return Contents(PRODUCER, (Holding(matrix, measure=measure, regions=names),))

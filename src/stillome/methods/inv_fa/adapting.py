@@ -81,7 +81,7 @@ class AdaptingFactors(StoredFactors):
         n_people = len(edges) if levels is None else len(np.unique(levels[:, 0]))
         if n_people < MIN_PEOPLE:
             raise InputError(
-                f"X: {n_people} people of the new site; at least {MIN_PEOPLE} are needed to "
+                f"X: {n_people} {'person' if n_people == 1 else 'people'} of the new site; at least {MIN_PEOPLE} are needed to "
                 "estimate its effects. Give more, or leave their site unknown (NaN)."
             )
         self._warn_of_traits(y, len(edges))

@@ -1,5 +1,6 @@
 """`InvFA.with_invariance_weight`: another share of the remaining dependence, without a new fit."""
 
+from abc import abstractmethod
 from copy import copy
 from typing import Self
 
@@ -46,6 +47,6 @@ class ReweightedFactors(AdaptingFactors):
         copied._use_weight(copied.invariance_weight, known_subjects(data))
         return copied
 
+    @abstractmethod
     def _use_weight(self, weight: float, known: KnownSubjects) -> None:
         """Set what depends on the weight; see `InvFA`."""
-        raise NotImplementedError
