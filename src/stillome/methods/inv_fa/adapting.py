@@ -80,9 +80,10 @@ class AdaptingFactors(StoredFactors):
         levels = None if groups is None else group_levels(groups, len(edges))
         n_people = len(edges) if levels is None else len(np.unique(levels[:, 0]))
         if n_people < MIN_PEOPLE:
+            who = "1 person" if n_people == 1 else f"{n_people} people"
             raise InputError(
-                f"X: {n_people} {'person' if n_people == 1 else 'people'} of the new site; at least {MIN_PEOPLE} are needed to "
-                "estimate its effects. Give more, or leave their site unknown (NaN)."
+                f"X: {who} of the new site; at least {MIN_PEOPLE} are needed to estimate its "
+                "effects. Give more, or leave their site unknown (NaN)."
             )
         self._warn_of_traits(y, len(edges))
         sites = self._dummies()
