@@ -22,8 +22,8 @@ def normal(text: str) -> str:
 
 
 def hashes(index: str, pin: str) -> list[str]:
-    """Return the hashes of all files of ``name==version``."""
-    name, version = pin.split("==")
+    """Return the hashes of all files of ``name==version``; a marker may follow."""
+    name, version = pin.split(";")[0].strip().split("==")
     address = f"{index.rstrip('/')}/{normal(name)}/"
     if not address.startswith("https://"):
         sys.exit("Give the address of an index that starts with https://.")

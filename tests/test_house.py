@@ -165,8 +165,8 @@ def test_continuous_integration_runs_the_command_of_the_readme():
 
 
 def test_everything_the_package_needs_is_pinned():
-    lines = (HOUSE / "constraints.txt").read_text().split()
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    lines = (HOUSE / "constraints.txt").read_text().splitlines()
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+( ; .+)?", line) for line in lines)
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
     project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
     groups = [project["dependencies"], *project["optional-dependencies"].values()]

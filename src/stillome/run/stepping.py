@@ -253,9 +253,14 @@ def _make_room(folder: RunFolder, claim: Claim, *, overwrite: bool) -> None:
     _remove(folder.path)
     try:
         folder.path.mkdir(parents=True)
+    except FileExistsError as error:
+        raise FileError(
+            f"{folder.path}: another run was begun here. Choose another name."
+        ) from error
     except OSError as error:
         raise FileError(
-            f"{folder.path}: cannot be made ({error.strerror or error}). Is another run begun here?"
+            f"{folder.path}: cannot be made ({error.strerror or error}). Choose a place that can "
+            "be written."
         ) from error
     claim.take(folder.path)
 
