@@ -34,10 +34,11 @@ from robustness_methods import (
     Row,
     dtypes,
     few_subjects,
-    few_subjects_of_linear_methods,
+    few_subjects_of_other_methods,
     membership,
     units,
 )
+from robustness_runs import attacks, killed_runs
 
 from connectome_files import SAMPLES
 from huge_files import HUGE
@@ -160,18 +161,6 @@ def killed_writers(times: int, folder: Path) -> Row:
     return Row("kill -9 while a folder is replaced", times, failed)
 
 
-def crafted_files() -> Row:
-    """Run the tests of crafted files."""
-    tests = Path(__file__).parents[1] / "tests" / "fuzz"
-    command = [sys.executable, "-m", "pytest", "-rA", str(tests)]
-    lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-    passed = sum(line.startswith("PASSED ") for line in lines)
-    failed = sum(line.startswith(("FAILED ", "ERROR ")) for line in lines)
-    if not passed:
-        raise SystemExit("The tests of crafted files could not be run.")
-    return Row("crafted files (tests/fuzz)", passed + failed, failed)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
@@ -183,13 +172,14 @@ def main() -> None:
         folder = Path(name)
         tasks: list[Callable[[], Row | list[Row]]] = [
             lambda: mutated_files(5 if quick else 310, folder),
-            crafted_files,
+            attacks,
             lambda: tampered_models(40 if quick else 2000, folder),
             lambda: limits(list(HUGE)[:3] if quick else list(HUGE), folder),
             lambda: killed_writers(3 if quick else 40, folder),
+            lambda: killed_runs(2 if quick else 20, folder),
             dtypes,
             units,
-            lambda: few_subjects_of_linear_methods(1 if quick else 3),
+            lambda: few_subjects_of_other_methods(1 if quick else 3),
             lambda: membership(1 if quick else 2, (200,) if quick else (200, 400)),
             lambda: few_subjects(1 if quick else 10),
         ]

@@ -86,15 +86,20 @@ def membership(seeds: int, sizes: tuple[int, ...]) -> Row:
     return Row("membership in synthetic cohorts (no limit)", len(found), 0, told)
 
 
-def few_subjects_of_linear_methods(seeds: int) -> Row:
-    """Adjust unseen subjects by linear methods; SOG reconstructs and has a limit of its own."""
+def few_subjects_of_other_methods(seeds: int) -> Row:
+    """Adjust unseen subjects by all other methods.
+
+    SOG and GATE reconstruct: also subjects at the reference are changed, and they have a limit of
+    their own. Networks are trained for the epochs they have by default, on one seed.
+    """
     worst_of, times, failed, refused = {}, 0, 0, 0
     for name in METHODS:
-        if name in ("inv-fa", "inv-vae", "gate", "raw"):
+        if name in ("inv-fa", "raw"):
             continue
+        network = name in ("inv-vae", "gate")
         for n_confounds, noise in ((1, False), (2, False), (4, False), (5, True)):
             for n in (12, 20, 30, 50):
-                for seed in range(1000, 1000 + seeds):
+                for seed in range(1000, 1001 if network else 1000 + seeds):
                     times += 1
                     asked = {"noise": noise, "seed": seed}
                     try:
@@ -103,12 +108,10 @@ def few_subjects_of_linear_methods(seeds: int) -> Row:
                         refused += 1
                         continue
                     raw = worst_factor("raw", n, n_confounds, **asked)
-                    failed += factor > max(5.0 if name == "sog" else LARGEST_FACTOR, raw)
+                    failed += factor > max(5.0 if name in ("sog", "gate") else LARGEST_FACTOR, raw)
                     worst_of[name] = max(worst_of.get(name, 0.0), factor)
     told = ", ".join(f"{name} {factor:.1f}" for name, factor in worst_of.items())
-    row = (
-        f"few subjects, linear methods: a total > {LARGEST_FACTOR:g}× off and more than unadjusted"
-    )
+    row = f"few subjects, other methods: a total > {LARGEST_FACTOR:g}× off and more than unadjusted"
     return Row(row, times, failed, f"{refused} refused; worst: {told}")
 
 
