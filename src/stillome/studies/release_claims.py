@@ -87,8 +87,8 @@ def claims(table: pd.DataFrame, name: str) -> list[Claim]:
     for column, claim in told.items():
         values = by[column].agg(["mean", "min", "max"])
         best = values.loc[TRAINING_HALF, "mean"]
-        good = values["mean"] >= ALMOST * best
-        why = f"The training half itself: {best:.2f}" + (
+        good = values["min"] >= ALMOST * best
+        why = f"Judged by all draws. The training half itself: {best:.2f}" + (
             f". {looks}." if column == "edge_variances_r2" else "."
         )
         tested = f"{name}, against the held-out half: {how[column]} [min, max of draws]"
@@ -120,7 +120,7 @@ def _transfer_claim(first: pd.DataFrame, name: str) -> Claim:
         leaks = leaks.replace("-", "−").replace("z nan", "z – (empty)")
         return NOT_TESTED if np.isnan(row["transfer_r"]) else f"{r}; leakage {leaks}"
 
-    good = first["transfer_r"] >= ALMOST * first.loc[TRAINING_HALF, "transfer_r"]
+    good = first["transfer_r_low"] >= ALMOST * first.loc[TRAINING_HALF, "transfer_r"]
     return Claim(
         "Methods developed on the synthetic cohort work on the real one.",
         "Section 6",
@@ -128,7 +128,8 @@ def _transfer_claim(first: pd.DataFrame, name: str) -> Claim:
         "traits [95 %, bootstrap over subjects] and leakage (largest R² of any probe)",
         **in_columns({m: told(m) for m in SHOWN}),
         verdict=study.verdict(published=good[AS_PUBLISHED], inv_fa=good[INV_FA]),
-        why=f"Fitted to the training half itself: {told(TRAINING_HALF)}.",
+        why="Judged by the whole interval. Fitted to the training half itself: "
+        f"{told(TRAINING_HALF)}.",
     )
 
 
