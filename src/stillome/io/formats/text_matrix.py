@@ -45,6 +45,9 @@ def parse_matrix(item: Item) -> TextMatrix:
     fast = _parse_plain(data, item.label)
     if fast is not None:
         return TextMatrix(fast, None, None)
+    named = _parse_plain_under_names(data, item.label)
+    if named is not None:
+        return named
     return _parse_cells(_rows_of(decoded(data, item.label), item.label), item.label)
 
 
@@ -175,6 +178,20 @@ def _parse_plain(data: bytes, label: str) -> Floats | None:
     except (ValueError, OverflowError):
         return None
     return values if values.ndim == 2 and values.size else None
+
+
+def _parse_plain_under_names(data: bytes, label: str) -> TextMatrix | None:
+    """Parse plain numbers under one row of names; nothing where the table is less regular."""
+    head, _, body = data.partition(b"\n")
+    if not head.strip() or head.startswith(b"#"):
+        return None
+    names = next(_rows_of(decoded(head, label), label))
+    if all(map(is_number, names)):
+        return None
+    values = _parse_plain(body, label) if body.strip() else None
+    if values is None or values.shape[1] != len(names):
+        return None
+    return TextMatrix(values, tuple(names), None)
 
 
 def _blocks_of_lines(body: bytes) -> Iterator[bytes]:
