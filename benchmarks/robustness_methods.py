@@ -13,7 +13,7 @@ from stillome.simulate import simulate_cohort
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "methods"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from test_few_subjects import worst_factor
+from test_few_subjects import some_people, worst_factor
 
 from moving_people import MovingPeople
 
@@ -107,7 +107,8 @@ def few_subjects_of_other_methods(seeds: int) -> Row:
                     except StillomeError:
                         refused += 1
                         continue
-                    raw = worst_factor("raw", n, n_confounds, **asked)
+                    X, _, truth = some_people(n, n_confounds, **asked)
+                    raw = worst(X[n:], truth[n:])
                     failed += factor > max(5.0 if name in ("sog", "gate") else LARGEST_FACTOR, raw)
                     worst_of[name] = max(worst_of.get(name, 0.0), factor)
     told = ", ".join(f"{name} {factor:.1f}" for name, factor in worst_of.items())
