@@ -40,6 +40,17 @@ def warn_of_twins(connectomes: NDArray[Any]) -> None:
     )
 
 
+def warn_of_nothing_to_remove(method: str) -> None:
+    """Warn of a fit without confounds: it is the model of connectomes as they were scanned."""
+    warnings.warn(
+        f"{method}.fit: no confounds were given, so that nothing is removed: the effects of motion "
+        "stay in the latents and in adjusted connectomes. Pass confounds=...; in a pipeline, ask "
+        "for them with set_fit_request(confounds=True).",
+        StillomeWarning,
+        stacklevel=4,
+    )
+
+
 def refuse_negative(level: Floats, low: Floats) -> None:
     """Refuse a reference (C,) below 0 of a confound that was never below 0: motion is not.
 

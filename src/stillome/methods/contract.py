@@ -33,6 +33,7 @@ from stillome.methods.cautions import (
     refuse_negative,
     warn_if_far,
     warn_if_not_separable,
+    warn_of_nothing_to_remove,
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
@@ -93,7 +94,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, T), optional
             Traits; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion and other variables to remove, in the users' units.
+            Motion and other variables to remove, in the users' units. Without them there is
+            nothing to remove: a warning says so, and the fitted model changes no connectome for
+            motion. scikit-learn's tools fit without arguments of their own; the command line
+            refuses.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with the confounds and must not be removed with them
             (age, sex, diagnosis). A method that cannot keep them warns and does not use them.
@@ -140,6 +144,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self._check_fitted()
         n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
         drawn = self._draw(n_subjects, check_random_state(random_state))
+        if not self.n_confounds_:
+            drawn = drawn._replace(confounds=None)
         if drawn.traits is None:
             return drawn
         return drawn._replace(traits=self._shaped_traits(drawn.traits))
@@ -215,18 +221,14 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
         check_magnitude(edges)
         check_alike(edges)
-        if confounds is None and needs_confounds:
-            raise ConfoundsError(
-                f"{type(self).__name__}.fit needs confounds: the motion of the subjects in X. "
-                "Pass confounds=..."
-            )
-        known = (
-            None
-            if confounds is None
-            else check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
-        )
-        if known is not None and needs_confounds:
-            check_trainable(known)
+        known: Floats | None = None
+        if confounds is not None:
+            known = check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
+            if needs_confounds:
+                check_trainable(known)
+        elif needs_confounds:
+            warn_of_nothing_to_remove(type(self).__name__)
+            known = np.empty((len(edges), 0))
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
@@ -277,6 +279,13 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     def _new_confounds(
         self, confounds: ArrayLike | None, n_subjects: int, *, allow_missing: bool = False
     ) -> Floats:
+        if not self.n_confounds_:
+            if confounds is not None:
+                raise ConfoundsError(
+                    f"confounds: this {type(self).__name__} was fitted without any, and removes "
+                    "none. Leave them out, or pass confounds=... to fit."
+                )
+            return np.empty((n_subjects, 0))
         if confounds is None:
             raise ConfoundsError(
                 f"{type(self).__name__} needs the confounds of these subjects here. "
@@ -298,7 +307,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """
         level = self._level(reference)
         known = self.confound_distribution_
-        if known is not None:
+        if known is not None and len(level):
             refuse_negative(level, known.bounds[0])
             warn_if_far(level, *known.bounds, known.spread)
         return level

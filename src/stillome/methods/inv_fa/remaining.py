@@ -34,9 +34,9 @@ class RemainingDependence:
         """Find it in z (n, K) of the training subjects; `share` (K,) is the signal in each unit."""
         association = fit_association(latent, motion)
         scatter = motion.scatter(latent, around_motion=True)
-        unit_scale = fit_unit_scale(scatter, motion.values, share)
+        unit_scale = fit_unit_scale(scatter, motion.values, share, motion.groups)
         scatter *= bounded_exp(-motion.values @ unit_scale)
-        directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
+        directions, scale_slopes = fit_stretched(scatter, motion.values, tuning, motion.groups)
         left = latent - motion.values @ association
         association += _fit_association_along(directions, left, motion)
         return cls(association, unit_scale, directions, scale_slopes)
