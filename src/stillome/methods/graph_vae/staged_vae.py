@@ -1,5 +1,6 @@
 """A graph VAE that may stand on the stages of inv-FA; `InvVAE` has its parameters."""
 
+from copy import copy
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from stillome.methods.graph_vae.network_model import NetworkModel
 from stillome.methods.graph_vae.person_fit import PersonFit
 from stillome.methods.graph_vae.replayed_network import ReplayedNetwork
 from stillome.methods.inv_fa.inference import InferredConfounds
+from stillome.methods.inv_fa.new_site import SiteEffect
 from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, known_subjects
 from stillome.methods.stages.replay.coupling import Coupling
 from stillome.methods.storage import ModelState, training_hash
@@ -26,6 +28,10 @@ from stillome.methods.synthetic import SyntheticCohort
 
 _SIZES = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait")
 _METHODS = {"replay": "counterfactual", "decode": "decode"}
+
+
+def _on_factors(model: "StagedVAE") -> bool:
+    return model.departures.decoder == "linear+graph"
 
 
 def _on_stages(model: "StagedVAE") -> bool:
@@ -39,6 +45,7 @@ class StagedVAE(GraphVAE):
     """
 
     _staged: ReplayedNetwork | None
+    site_effect_: SiteEffect
 
     @property
     def departures(self) -> Departures:
@@ -202,6 +209,29 @@ class StagedVAE(GraphVAE):
         self._check_fitted()
         assert self._staged is not None
         return self._staged.infer_confounds(X)
+
+    @available_if(_on_factors)
+    def adapt(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Return a copy that knows one more site; see `InvFA.adapt`.
+
+        The site is part of the pooled effect, which the network does not change: with
+        ``decoder="linear+graph"`` only. Other networks read confounds or counts themselves, and
+        would have to be trained again.
+        """
+        self._check_fitted()
+        assert self._staged is not None
+        adapted = copy(self)
+        adapted._use(self._staged.adapt(X, y, confounds=confounds, groups=groups))
+        adapted.n_confounds_ = self.n_confounds_ + 1
+        adapted.site_effect_ = adapted._staged.site_effect_
+        return adapted
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
