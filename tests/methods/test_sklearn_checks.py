@@ -39,6 +39,7 @@ EXPECTED = {
     "check_dtype_object": "a dictionary among the numbers is an InputError, not a TypeError",
 }
 
+
 def new(name: str) -> ConnectomeMethod:
     quick = {"max_epochs": 3, "hidden": (8,), "n_neighbors": 3, "learning_rate": 1e-2}
     known = make_method(name).get_params()

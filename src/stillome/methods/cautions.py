@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
@@ -118,13 +117,12 @@ def warn_if_far(level: Floats, low: Floats, high: Floats, spread: Floats) -> Non
         )
 
 
-def warn_if_not_routed(method: str) -> None:
-    """Warn where scikit-learn routes metadata but no confounds came: motion is then inferred."""
-    if sklearn.get_config()["enable_metadata_routing"]:
-        warnings.warn(
-            f"{method}: confounds were not routed here, so that motion is inferred from the "
-            "connectomes. Ask for them with set_transform_request(confounds=True) or "
-            "set_predict_request(confounds=True), and pass confounds=... where it is used.",
-            StillomeWarning,
-            stacklevel=4,
-        )
+def warn_of_inference() -> None:
+    """Warn that no confounds came, so that motion is inferred: forgotten, or not routed."""
+    warnings.warn(
+        "No confounds were given, so that motion is inferred from the connectomes, which removes "
+        "less of it. Pass confounds=..., NaN where motion is not known; in a pipeline, ask for "
+        "them with set_transform_request(confounds=True) or set_predict_request(confounds=True).",
+        StillomeWarning,
+        stacklevel=4,
+    )

@@ -227,7 +227,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             if needs_confounds:
                 check_trainable(known)
         elif needs_confounds:
-            warn_of_nothing_to_remove(type(self).__name__)
+            warn_of_nothing_to_remove(self._name)
             known = np.empty((len(edges), 0))
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
         kept = self._covariates(covariates_to_keep, known, len(edges))
@@ -252,7 +252,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         kept = check_confounds(covariates_to_keep, n_subjects=n_subjects, name="covariates_to_keep")
         if not self.keeps_covariates:
             warnings.warn(
-                f"{type(self).__name__} has no way to keep covariates: covariates_to_keep is not "
+                f"{self._name} has no way to keep covariates: covariates_to_keep is not "
                 "used. Use inv-fa, gamma-glm, combat, pca-regression or edgewise to keep them.",
                 StillomeWarning,
                 stacklevel=4,
@@ -282,14 +282,13 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         if not self.n_confounds_:
             if confounds is not None:
                 raise ConfoundsError(
-                    f"confounds: this {type(self).__name__} was fitted without any, and removes "
+                    f"confounds: this {self._name} was fitted without any, and removes "
                     "none. Leave them out, or pass confounds=... to fit."
                 )
             return np.empty((n_subjects, 0))
         if confounds is None:
             raise ConfoundsError(
-                f"{type(self).__name__} needs the confounds of these subjects here. "
-                "Pass confounds=..."
+                f"{self._name} needs the confounds of these subjects here. Pass confounds=..."
             )
         return check_confounds(
             confounds,
@@ -328,6 +327,11 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             )
         return values
 
+    @property
+    def _name(self) -> str:
+        """What messages call this method."""
+        return type(self).__name__
+
     def _shaped_traits(self, traits: Floats) -> Floats:
         """Return traits (n, T) in the shape that `fit` was given: (n,) for one trait."""
         return traits[:, 0] if self._one_trait else traits
@@ -336,9 +340,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         try:
             check_is_fitted(self, "n_regions_")
         except SklearnNotFittedError as error:
-            raise UnfittedError(
-                f"This {type(self).__name__} is not fitted yet. Call fit first."
-            ) from error
+            raise UnfittedError(f"This {self._name} is not fitted yet. Call fit first.") from error
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

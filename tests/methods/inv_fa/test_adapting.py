@@ -81,7 +81,10 @@ def test_a_network_on_the_factors_learns_a_site_as_they_do(scanners):
     X, confounds = scanners.of_new(30)
     model = network.adapt(X, confounds=confounds)
     assert model.site_effect_.low < scanners.effect.mean() < model.site_effect_.high
-    there, before = np.column_stack([confounds, np.ones(30)]), network.adjust(X, confounds=confounds)
+    there, before = (
+        np.column_stack([confounds, np.ones(30)]),
+        network.adjust(X, confounds=confounds),
+    )
     after = model.adjust(X, confounds=there)
     assert np.log(before.sum() / after.sum()) == pytest.approx(0.5, abs=0.12)
     elsewhere = np.column_stack([confounds, np.zeros(30)])

@@ -63,6 +63,10 @@ class ReplayedNetwork(InvFA):
             remaining=model.remaining.with_function(),
         )
 
+    @property
+    def _name(self) -> str:
+        return "InvVAE"
+
     def _set_sizes(self, sizes: dict[str, int]) -> None:
         for name, value in sizes.items():
             setattr(self, name, value)

@@ -7,7 +7,7 @@ Individual differences of a few people go together over edges, and are accounted
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ _LEAST_DEVIATION = 0.1  # of probits of presence, as in the fit
 _ROUNDS, _CONVERGED = 20, 1e-3  # of likelihood steps and pooling; largest change of a log rate
 _LEAST_INFORMATION = 1e-3
 _UNKNOWN_SD = 0.5  # of the dummy of a site that was not named
+
+Model = TypeVar("Model", bound=InvariantModel)
 
 
 class SiteEffect(NamedTuple):
@@ -202,7 +204,7 @@ def _patterns(model: InvariantModel, n_confounds: int, sites: NDArray[np.intp]) 
     return np.column_stack([np.zeros((model.effect.slopes.shape[1], 0)), *columns])
 
 
-def with_site(model: InvariantModel, site: SiteEffect) -> InvariantModel:
+def with_site(model: Model, site: SiteEffect) -> Model:
     """Return the model with one more confound: 1 at the new site, 0 elsewhere."""
     basis = _with_dummy(model.basis)
     effect = replace(
