@@ -67,6 +67,7 @@ def adjust(
     Example: stillome adjust model --connectomes new --motion new.tsv --out adjusted
     """
     from stillome.cohort.reference import resolve_reference
+    from stillome.cohort.scan_words import rows_counted
     from stillome.io.write import DESCRIPTION
     from stillome.methods.fitted import load_fitted
     from stillome.persistence import check_replaceable
@@ -91,13 +92,13 @@ def adjust(
         step("Reading")
         new = read_new_subjects(fitted, files, dropped=dropped, overwrite=overwrite)
         step("Adjusting")
-        answer = new.adjusted(level, **asked)
+        answer: Any = new.adjusted(level, **asked)
         step("Writing")
         if seed is None:
             seed = fitted.model.get_params().get("random_state")
         _write(out, new, _parts(answer, draws), form.value, seed, overwrite)
-    n = new.study.cohort.n_subjects
-    print(out if quiet else f"{n} subject{'s' if n > 1 else ''} adjusted in {out}")
+    who = rows_counted(new.study.cohort.subject_ids)
+    print(out if quiet else f"{who} adjusted in {out}")
 
 
 def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":
