@@ -8,6 +8,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
@@ -76,6 +77,38 @@ def test_shapes(fitted, unseen):
     assert fitted.transform(X, confounds=confounds).shape == (8, N_COMPONENTS)
     assert fitted.predict(X, confounds=confounds).shape == (8, 2)
     assert fitted.adjust(X, confounds=confounds).shape == X.shape
+
+
+def test_predictions_are_in_the_unit_of_the_trait_and_linear_in_the_latents(name, fitted):
+    given = {"confounds": DATA.confounds[:40]}
+    X, y = DATA.X[:40], DATA.y[:40]
+    predicted = fitted.predict(X, **given)
+    other = new(name).fit(X, 100 * y + 7, **given).predict(X, **given)
+    assert_allclose(other, 100 * predicted + 7, rtol=1e-3, atol=1e-2)
+    Z = fitted.transform(X, **given)
+    parts = [np.ones(40), Z] + [DATA.confounds[:40]] * (name == "pca-regression")
+    design = np.column_stack(parts)
+    assert_allclose(design @ np.linalg.lstsq(design, predicted)[0], predicted, atol=1e-6)
+
+
+def test_what_motion_tells_about_a_trait_is_not_predicted(name):
+    """Connectomes that have nothing to do with motion, and a trait that is motion."""
+    rng = np.random.default_rng(3)
+    moved = np.exp(rng.standard_normal(120))
+    X = rng.poisson(np.exp(rng.uniform(1, 4, 28) + 0.3 * rng.standard_normal((120, 1))))
+    model = new(name).fit(X, moved, confounds=moved)
+    assert np.corrcoef(model.predict(X, confounds=moved), moved)[0, 1] ** 2 < 0.3
+
+
+def test_score_is_the_r2_of_predicted_traits(fitted, unseen):
+    X, confounds = unseen
+    y = DATA.y[40:].copy()
+    y[0, 1] = np.nan
+    predicted = fitted.predict(X, confounds=confounds)
+    expected = [r2_score(y[:, 0], predicted[:, 0]), r2_score(y[1:, 1], predicted[1:, 1])]
+    assert fitted.score(X, y, confounds=confounds) == pytest.approx(np.mean(expected))
+    with pytest.raises(InputError, match="Pass the traits as y"):
+        fitted.score(X, None, confounds=confounds)
 
 
 def test_one_trait_is_predicted_as_a_vector(name, unseen):

@@ -123,7 +123,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
-        """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
+        """Return what the connectomes tell about the traits, in the users' units.
+
+        In every method it is a linear function of the representation; what the confounds
+        themselves tell about a trait is no part of it.
+
+        Returns
+        -------
+        array of shape (n,) for one trait, else (n, T)
+        """
 
     def sample(
         self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
@@ -190,7 +198,13 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         check_count(self.get_params()["n_components"], "n_components", minimum=1)
 
     def score(self, X: ArrayLike, y: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
-        """Return R² of the trait predictions, averaged over traits; missing traits are left out."""
+        """Return R² of the trait predictions, averaged over traits; missing traits are left out.
+
+        It is this in every method. The likelihood of connectomes, where a method has one, is
+        `log_likelihood`.
+        """
+        if y is None:
+            raise InputError("y: score is the R² of predicted traits. Pass the traits as y.")
         predicted = self.predict(X, confounds=confounds)
         observed = check_traits(y, n_subjects=len(predicted))
         predicted = predicted.reshape(observed.shape)

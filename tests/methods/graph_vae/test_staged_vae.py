@@ -40,7 +40,7 @@ def test_without_a_better_epoch_it_is_the_factor_model_to_the_last_bit() -> None
     one, other = (model.adjust(DATA.X, **given, n_draws=2) for model in (still, factors))
     # The spread of z came through single precision: a few counts at the edge of a step differ.
     assert (one != other).mean() < 1e-3
-    assert still.score(DATA.X, **given) == factors.score(DATA.X, **given)
+    assert still.log_likelihood(DATA.X, **given) == factors.log_likelihood(DATA.X, **given)
 
 
 def test_the_network_trains_on_the_rates_that_the_model_answers_with(fitted: InvVAE) -> None:
@@ -108,7 +108,7 @@ def test_a_stored_model_answers_with_the_same_bits(fitted: InvVAE, tmp_path: Pat
     unknown = {"confounds": np.full(N, np.nan)}
     assert_array_equal(loaded.predict(DATA.X, **unknown), fitted.predict(DATA.X, **unknown))
     assert loaded.history_.equals(fitted.history_)
-    assert loaded.score(DATA.X, confounds=DATA.motion) == fitted.score(
+    assert loaded.log_likelihood(DATA.X, confounds=DATA.motion) == fitted.log_likelihood(
         DATA.X, confounds=DATA.motion
     )
 

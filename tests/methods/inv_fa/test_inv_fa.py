@@ -169,7 +169,7 @@ def test_motion_may_be_unknown_at_use(fitted):
 
 def test_nothing_at_all_is_unknown_motion_with_a_warning(fitted):
     nothing = np.full(N, np.nan)
-    for method in ("transform", "adjust", "predict", "reconstruct", "score"):
+    for method in ("transform", "adjust", "predict", "reconstruct", "log_likelihood"):
         expected = getattr(fitted, method)(DATA.X, confounds=nothing)
         with pytest.warns(StillomeWarning, match="motion is inferred from the con") as told:
             assert_array_equal(getattr(fitted, method)(DATA.X), expected)
@@ -235,9 +235,9 @@ def test_traits_in_the_users_units_with_some_missing():
 
 
 def test_score_without_traits_is_the_likelihood(fitted):
-    own = fitted.score(DATA.X, confounds=DATA.motion)
-    wrong = fitted.score(DATA.X, confounds=DATA.motion[::-1].copy())
-    empty = InvFA(1).fit(DATA.X, confounds=DATA.motion).score(DATA.X, confounds=DATA.motion)
+    own = fitted.log_likelihood(DATA.X, confounds=DATA.motion)
+    wrong = fitted.log_likelihood(DATA.X, confounds=DATA.motion[::-1].copy())
+    empty = InvFA(1).fit(DATA.X, confounds=DATA.motion).log_likelihood(DATA.X, confounds=DATA.motion)
     assert own > wrong and own > empty
 
 

@@ -37,7 +37,7 @@ def test_a_kept_model_answers_with_the_same_bits(fitted, tmp_path):
     assert_array_equal(one.connectomes, other.connectomes)
     assert_array_equal(one.traits, other.traits)
     known = {"confounds": DATA.motion}
-    assert again.score(DATA.X, **known) == fitted.score(DATA.X, **known)
+    assert again.log_likelihood(DATA.X, **known) == fitted.log_likelihood(DATA.X, **known)
     assert again.diagnostics_.kl == fitted.diagnostics_.kl
     assert again.invariance_weight_ == 1
 
@@ -91,7 +91,7 @@ def test_edges_that_never_vary():
     assert abs(adjusted[:, 5:10].mean() - 4) < 1.5
     for unknown in (DATA.motion, np.full(N, np.nan)):
         assert np.isfinite(model.transform(X, confounds=unknown)).all()
-        assert np.isfinite(model.score(X, confounds=unknown))
+        assert np.isfinite(model.log_likelihood(X, confounds=unknown))
 
 
 @pytest.mark.parametrize(("value", "said"), [(0, "no fibre"), (3, "same connectome")])
@@ -187,7 +187,7 @@ def test_everything_is_finite_in_tiny_cohorts(n, n_regions, kind):
         if kind != "weights":
             answers += model.adjust(X, confounds=motion, interval=0.9)[1:]
     assert all(np.isfinite(answer).all() and (answer >= 0).all() for answer in answers)
-    assert np.isfinite(model.score(X, confounds=motion))
+    assert np.isfinite(model.log_likelihood(X, confounds=motion))
 
 
 def test_few_empty_edges_do_not_empty_all_others_at_the_reference():

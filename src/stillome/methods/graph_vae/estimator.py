@@ -187,16 +187,11 @@ class GraphVAE(LatentSpread):
         mean, _ = self.network_.posterior(in_unit(edges, self.unit_))
         return self._shaped_traits(self.network_.traits(mean))
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits, or without `y` the log-likelihood of new subjects.
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return a lower bound on log p(A | c), mean per subject, in nats.
 
-        The latter is the evidence bound E_q[log p(A | z, c)] − KL(q ‖ p), a lower bound on
-        log p(A | c), in nats per subject; its noise is the same at every call.
+        The evidence bound E_q[log p(A | z, c)] − KL(q ‖ p); its noise is the same at every call.
         """
-        if y is not None:
-            return super().score(X, y, confounds=confounds)
         edges = self._new_edges(X, confounds)
         c = np.empty((len(edges), 0))
         if self._conditional:

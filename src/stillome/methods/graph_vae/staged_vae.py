@@ -207,17 +207,15 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
             )
         return self._staged.predict(X, confounds=confounds)
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits or, without `y`, the mean log-likelihood per subject.
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return the mean log p(A | z, c) per subject, at its own z and motion, in nats.
 
-        As published the latter is the evidence bound of `GraphVAE.score`.
+        As published it is the evidence bound, a lower bound on log p(A | c).
         """
         self._check_fitted()
-        if self._staged is None or y is not None:
-            return super().score(X, y, confounds=confounds)
-        return self._staged.score(X, confounds=confounds)
+        if self._staged is None:
+            return super().log_likelihood(X, confounds=confounds)
+        return self._staged.log_likelihood(X, confounds=confounds)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""

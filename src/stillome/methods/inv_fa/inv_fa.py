@@ -208,12 +208,8 @@ class InvFA(ReweightedFactors):
             )
         return self._shaped_traits(self.people_.traits.predict(latent))
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits or, without `y`, the mean log-likelihood per subject."""
-        if y is not None:
-            return super().score(X, y, confounds=confounds)
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return the mean log p(A | z, c) per subject, at its own z and motion, in nats."""
         edges = self._new_edges(X, confounds)
         return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
 
