@@ -75,7 +75,7 @@ def adjust(
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
     fitted = load_fitted(model)
-    arguments = {
+    arguments: dict[str, Any] = {
         "n_draws": draws,
         "interval": interval,
         "coupling": None if coupling is None else coupling.value,
@@ -92,7 +92,7 @@ def adjust(
         step("Reading")
         new = read_new_subjects(fitted, files, dropped=dropped, overwrite=overwrite)
         step("Adjusting")
-        answer: Any = new.adjusted(level, **asked)
+        answer = new.adjusted(level, **asked)
         step("Writing")
         if seed is None:
             seed = fitted.model.get_params().get("random_state")

@@ -118,8 +118,8 @@ class _RowWords(Extension):
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """Return the template in the words of this page."""
-        words: Words = self.environment.globals["words"]
-        return words(source)
+        words: Any = self.environment.globals["words"]
+        return str(words(source))
 
 
 def _told(hide: Hide, words: Words, value: Any) -> Any:

@@ -201,7 +201,9 @@ def test_held_out_likelihood_is_a_bound_that_training_raises(inv_vae: InvVAE) ->
         warnings.simplefilter("ignore", StillomeWarning)
         poor = InvVAE.as_published(**(QUICK | {"max_epochs": 1})).fit(X, confounds=C)
     assert inv_vae.log_likelihood(new, confounds=moved) > poor.log_likelihood(new, confounds=moved)
-    assert inv_vae.log_likelihood(new, confounds=moved) == inv_vae.log_likelihood(new, confounds=moved)
+    assert inv_vae.log_likelihood(new, confounds=moved) == inv_vae.log_likelihood(
+        new, confounds=moved
+    )
     rate = inv_vae.reconstruct(new, confounds=moved)
     best = torch.distributions.Poisson(torch.from_numpy(rate))
     ceiling = float(best.log_prob(torch.from_numpy(new).double()).sum(1).mean())

@@ -237,7 +237,9 @@ def test_traits_in_the_users_units_with_some_missing():
 def test_score_without_traits_is_the_likelihood(fitted):
     own = fitted.log_likelihood(DATA.X, confounds=DATA.motion)
     wrong = fitted.log_likelihood(DATA.X, confounds=DATA.motion[::-1].copy())
-    empty = InvFA(1).fit(DATA.X, confounds=DATA.motion).log_likelihood(DATA.X, confounds=DATA.motion)
+    empty = (
+        InvFA(1).fit(DATA.X, confounds=DATA.motion).log_likelihood(DATA.X, confounds=DATA.motion)
+    )
     assert own > wrong and own > empty
 
 
