@@ -91,6 +91,7 @@ def test_predictions_are_in_the_unit_of_the_trait_and_linear_in_the_latents(name
     assert_allclose(design @ np.linalg.lstsq(design, predicted)[0], predicted, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:y. the confounds explain")
 def test_what_motion_tells_about_a_trait_is_not_predicted(name):
     """Connectomes that have nothing to do with motion, and a trait that is motion."""
     rng = np.random.default_rng(3)

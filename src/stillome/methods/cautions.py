@@ -80,6 +80,53 @@ def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:
         )
 
 
+def warn_of_design(confounds: Floats, traits: Floats | None) -> None:
+    """Warn of confounds (n, C) that go with one subject alone, or with a trait (n, T)."""
+    _warn_of_single_subjects(confounds)
+    if traits is not None:
+        _warn_if_removed_with(traits, confounds)
+
+
+def _warn_if_removed_with(traits: Floats, confounds: Floats) -> None:
+    """Warn if confounds (n, C) explain nearly all of a trait (n, T), as sites of patients only do.
+
+    What is then removed with the confounds is the trait as well. NaN is missing.
+    """
+    known = ~np.isnan(confounds).any(axis=1)
+    for column, values in enumerate(traits.T):
+        rows = known & ~np.isnan(values)
+        if rows.sum() <= confounds.shape[1] + 2:
+            continue
+        target = values[rows][:, None]
+        left = least_squares(target, confounds[rows]).residuals(target, confounds[rows])
+        explained = 1 - left.var() / max(float(target.var()), 1e-300)
+        if explained > _NOT_SEPARABLE:
+            warnings.warn(
+                f"y: the confounds explain {explained:.0%} of trait {column}: what goes with the "
+                "trait and what the confounds do cannot be told apart, and both are removed.",
+                StillomeWarning,
+                stacklevel=6,
+            )
+
+
+def _warn_of_single_subjects(confounds: Floats) -> None:
+    """Warn if one subject alone has a value of a confound of two values: a site with one."""
+    for column, values in enumerate(confounds.T):
+        levels, first, sizes = np.unique(
+            values[~np.isnan(values)], return_index=True, return_counts=True
+        )
+        if len(levels) == 2 and sizes.min() == 1:
+            one = int(sizes.argmin())
+            row = np.flatnonzero(~np.isnan(values))[first[one]]
+            warnings.warn(
+                f"confounds: subject {row} alone has the value {levels[one]:g} of column {column}: "
+                "what it stands for cannot be told apart from the subject. Leave the subject out, "
+                "or pass NaN for it.",
+                StillomeWarning,
+                stacklevel=6,
+            )
+
+
 def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: Floats) -> None:
     """Warn if confounds (n, C) of new subjects are far outside the training range; NaN: unknown."""
     gap = np.nan_to_num(np.maximum(low - motion, motion - high) / spread)

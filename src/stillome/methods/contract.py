@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
-from stillome.cohort.groups import Levels, group_levels
+from stillome.cohort.groups import group_levels
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
@@ -25,7 +25,7 @@ from stillome.cohort.validation import (
 )
 from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
-from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude, is_whole
+from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.array_words import check_array
@@ -33,31 +33,18 @@ from stillome.methods.cautions import (
     refuse_negative,
     warn_if_far,
     warn_if_not_separable,
+    warn_of_design,
     warn_of_nothing_to_remove,
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
-from stillome.methods.feature_names import check_names, latent_names, names_of
+from stillome.methods.feature_names import check_names, latent_names, remember_names
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.training_data import TrainingData
 
 
 class UnfittedError(NotFittedError, SklearnNotFittedError):
     """Ours and scikit-learn's at once; the exceptions themselves do not load scikit-learn."""
-
-
-class TrainingData(NamedTuple):
-    """The arguments of `fit`, validated and in one shape."""
-
-    edges: NDArray[Any]  # (n, E), integer or float
-    traits: Floats | None  # (n, T), NaN = missing
-    confounds: Floats | None  # (n, C), NaN = unknown
-    covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds
-    groups: Levels | None = None  # (n, 1) or (n, 3), see `group_levels`
-
-    @property
-    def whole(self) -> bool:
-        """Whether the edges are fibre counts (whole numbers) rather than weights."""
-        return is_whole(self.edges)
 
 
 class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
@@ -244,14 +231,12 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             warn_of_nothing_to_remove(self._name)
             known = np.empty((len(edges), 0))
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
+        if known is not None and needs_confounds:
+            warn_of_design(known, traits)
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
-        names = names_of(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        remember_names(self, X)
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.asarray(y).ndim == 1
         levels = None if groups is None else group_levels(groups, len(edges))

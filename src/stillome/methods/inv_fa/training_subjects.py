@@ -9,7 +9,7 @@ from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
 from stillome.exceptions import ConfoundsError, InputError
-from stillome.methods.contract import TrainingData
+from stillome.methods.training_data import TrainingData
 
 MIN_SUBJECTS = 10
 

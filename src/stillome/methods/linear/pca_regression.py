@@ -4,7 +4,6 @@ import numpy as np
 
 from stillome.arrays import Floats
 from stillome.cohort.residuals import LeastSquares, least_squares
-from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -13,6 +12,7 @@ from stillome.methods.linear.component_arrays import (
     under,
 )
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
+from stillome.methods.training_data import TrainingData
 from stillome.methods.trait_regression import TraitRegression
 
 
