@@ -184,11 +184,12 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """
         check_count(self.get_params()["n_components"], "n_components", minimum=1)
 
-    def score(self, X: ArrayLike, y: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+    ) -> float:
         """Return R² of the trait predictions, averaged over traits; missing traits are left out.
 
-        It is this in every method. The likelihood of connectomes, where a method has one, is
-        `log_likelihood`.
+        The likelihood of connectomes, where a method has one, is `log_likelihood`.
         """
         if y is None:
             raise InputError("y: score is the R² of predicted traits. Pass the traits as y.")
