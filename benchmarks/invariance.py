@@ -188,7 +188,7 @@ def extras(model: InvFA, X: np.ndarray, subjects: Subjects) -> dict[str, float]:
     """Coverage of 90 % intervals, and z where motion is unknown."""
     bounded = model.adjust(X, confounds=subjects.motion, interval=0.9)
     covered = (subjects.truth >= bounded.lower) & (subjects.truth <= bounded.upper)
-    unknown = model.transform(X)
+    unknown = model.transform(X, confounds=np.full(len(X), np.nan))
     predicted = trait_r(unknown, subjects.traits, subjects.motion)
     return {
         "coverage": float(covered.mean()),

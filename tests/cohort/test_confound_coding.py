@@ -192,6 +192,10 @@ def test_sites_nested_in_studies_are_told_and_further_levels_come_last():
     others = pd.DataFrame({"study": np.where(sites == "C", "two", "one"), "site": sites})
     with pytest.warns(StillomeWarning, match=r"site is nested in study: .* Leave out study\."):
         coding = ConfoundCoding.fit(motion, others)
+    scanners = others[["site"]].assign(scanner=others["site"].str.lower())
+    with pytest.warns(StillomeWarning, match=r"site and scanner divide .* alike") as told:
+        ConfoundCoding.fit(motion, scanners)
+    assert len(told) == 1
     assert coding.with_level("site", "D").names == (*coding.names, "site=D")
     with pytest.raises(InputError, match="'study' is not the last of the text columns"):
         coding.with_level("study", "three")

@@ -103,7 +103,7 @@ def test_the_factor_model_is_fitted_once(certified):
     rows, y, given = Recorded.fits[0]
     half = InvFA(4, invariance_weight=0.5).fit(rows, y, confounds=given["confounds"])
     test = np.isin(MOTION.ravel(), certified[0]["confounds"].ravel())
-    likelihood = half.score(X[test], confounds=MOTION[test])
+    likelihood = half.log_likelihood(X[test], confounds=MOTION[test])
     assert found.table["log_likelihood"][2] == pytest.approx(likelihood, rel=1e-9)
 
 

@@ -11,6 +11,7 @@ from stillome.methods.cautions import (
     warn_if_far,
     warn_if_not_separable,
     warn_if_unlike_training,
+    warn_of_design,
 )
 
 
@@ -23,6 +24,23 @@ def test_designs_that_cannot_be_told_apart_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_not_separable(age, rng.random((100, 2)))
+
+
+def test_a_site_of_one_subject_and_a_trait_that_is_the_site_are_named():
+    rng = np.random.default_rng(2)
+    motion, site = rng.random(50), (np.arange(50) < 20).astype(float)
+    single = np.column_stack([motion, np.where(np.arange(50) == 7, 1.0, 0.0)])
+    with pytest.warns(StillomeWarning, match="subject 7 alone has the value 1 of column 1"):
+        warn_of_design(single, None)
+    patients = np.column_stack([rng.random(50), site + 0.1 * rng.standard_normal(50)])
+    patients[3] = np.nan
+    confounds = np.column_stack([motion, site])
+    confounds[5] = np.nan
+    with pytest.warns(StillomeWarning, match=r"explain 9\d% of trait 1.* cannot be told apart"):
+        warn_of_design(confounds, patients)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_design(confounds, patients[:, :1])
 
 
 def test_references_nobody_was_near_are_named():

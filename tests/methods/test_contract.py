@@ -1,11 +1,14 @@
 """One contract for every method in `METHODS`."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
@@ -25,7 +28,9 @@ from stillome.methods.storage import load_model
 pytestmark = pytest.mark.filterwarnings("ignore:The latent has collapsed")
 
 N_SUBJECTS, N_REGIONS, N_COMPONENTS = 48, 8, 5
-FITS_WITHOUT_CONFOUNDS = {"gate"}
+USES_NO_CONFOUNDS = {"gate"}
+INFERS = {"inv-fa", "inv-vae"}
+CHANGES_AT_THE_REFERENCE = {"gate", "sog"}
 CANNOT_KEEP = {"gate", "sog", "leace", "quantile-matching"}
 REMOVES_NOTHING = {"raw"}  # there is nothing to keep from being removed, and no reference
 
@@ -72,6 +77,39 @@ def test_shapes(fitted, unseen):
     assert fitted.transform(X, confounds=confounds).shape == (8, N_COMPONENTS)
     assert fitted.predict(X, confounds=confounds).shape == (8, 2)
     assert fitted.adjust(X, confounds=confounds).shape == X.shape
+
+
+def test_predictions_are_in_the_unit_of_the_trait_and_linear_in_the_latents(name, fitted):
+    given = {"confounds": DATA.confounds[:40]}
+    X, y = DATA.X[:40], DATA.y[:40]
+    predicted = fitted.predict(X, **given)
+    other = new(name).fit(X, 100 * y + 7, **given).predict(X, **given)
+    assert_allclose(other, 100 * predicted + 7, rtol=1e-3, atol=1e-2)
+    Z = fitted.transform(X, **given)
+    parts = [np.ones(40), Z] + [DATA.confounds[:40]] * (name == "pca-regression")
+    design = np.column_stack(parts)
+    assert_allclose(design @ np.linalg.lstsq(design, predicted)[0], predicted, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:y. the confounds explain")
+def test_what_motion_tells_about_a_trait_is_not_predicted(name):
+    """Connectomes that have nothing to do with motion, and a trait that is motion."""
+    rng = np.random.default_rng(3)
+    moved = np.exp(rng.standard_normal(120))
+    X = rng.poisson(np.exp(rng.uniform(1, 4, 28) + 0.3 * rng.standard_normal((120, 1))))
+    model = new(name).fit(X, moved, confounds=moved)
+    assert np.corrcoef(model.predict(X, confounds=moved), moved)[0, 1] ** 2 < 0.3
+
+
+def test_score_is_the_r2_of_predicted_traits(fitted, unseen):
+    X, confounds = unseen
+    y = DATA.y[40:].copy()
+    y[0, 1] = np.nan
+    predicted = fitted.predict(X, confounds=confounds)
+    expected = [r2_score(y[:, 0], predicted[:, 0]), r2_score(y[1:, 1], predicted[1:, 1])]
+    assert fitted.score(X, y, confounds=confounds) == pytest.approx(np.mean(expected))
+    with pytest.raises(InputError, match="Pass the traits as y"):
+        fitted.score(X, None, confounds=confounds)
 
 
 def test_one_trait_is_predicted_as_a_vector(name, unseen):
@@ -149,18 +187,37 @@ def test_reference_is_a_motion_level(fitted, unseen):
         fitted.adjust(X, confounds=confounds, reference=[1.0, 2.0, 3.0])
 
 
-def test_missing_confounds_are_named(name):
-    model = new(name)
-    if name in FITS_WITHOUT_CONFOUNDS:
-        assert model.fit(DATA.X, DATA.y).transform(DATA.X).shape == (N_SUBJECTS, N_COMPONENTS)
-    else:
-        with pytest.raises(ConfoundsError, match=r"needs confounds.*confounds=\.\.\."):
-            model.fit(DATA.X, DATA.y)
+def test_a_fit_without_confounds_removes_nothing_and_says_so(name, tmp_path):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", StillomeWarning)
+        model = new(name).fit(DATA.X, DATA.y)
+    said = [str(each.message) for each in told if "no confounds were given" in str(each.message)]
+    assert len(said) == (name not in USES_NO_CONFOUNDS)
+    assert model.transform(DATA.X).shape == (N_SUBJECTS, N_COMPONENTS)
+    assert model.sample(3).confounds is None
+    if name not in CHANGES_AT_THE_REFERENCE:
+        assert_allclose(model.adjust(DATA.X), DATA.X, rtol=1e-9, atol=1e-9)
+    if name not in USES_NO_CONFOUNDS:
+        with pytest.raises(ConfoundsError, match=f"this {type(model).__name__} was fitted without"):
+            model.transform(DATA.X, confounds=DATA.confounds)
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert_array_equal(loaded.transform(DATA.X), model.transform(DATA.X))
+
+
+def test_confounds_that_are_forgotten_are_noticed(name, fitted, unseen):
+    for method in ("transform", "adjust", "predict"):
+        ask = getattr(fitted, method)
+        if name in INFERS:
+            with pytest.warns(StillomeWarning, match="motion is inferred"):
+                ask(unseen[0])
+        elif name not in USES_NO_CONFOUNDS:
+            with pytest.raises(ConfoundsError, match=r"Pass confounds=\.\.\."):
+                ask(unseen[0])
 
 
 def test_wrong_number_of_confounds(name, fitted, unseen):
     X, confounds = unseen
-    if name not in FITS_WITHOUT_CONFOUNDS:
+    if name not in USES_NO_CONFOUNDS:
         with pytest.raises(ConfoundsError, match="fitted with 2"):
             fitted.transform(X, confounds=confounds[:, :1])
 
@@ -298,7 +355,7 @@ def test_synthetic_subjects_have_the_unit_of_the_training_data(name, sampled):
     assert np.corrcoef(edges.mean(axis=0), X.mean(axis=0))[0, 1] > 0.9
     assert drawn.traits.shape == (500, 2) and np.isfinite(drawn.traits).all()
     assert_allclose(drawn.traits.std(axis=0), np.nanstd(DATA.y, axis=0), rtol=0.3)
-    if name in FITS_WITHOUT_CONFOUNDS:
+    if name in USES_NO_CONFOUNDS:
         assert drawn.confounds is None
     else:
         assert_allclose(drawn.confounds.mean(axis=0), DATA.confounds.mean(axis=0), rtol=0.15)
@@ -326,7 +383,7 @@ def test_synthetic_subjects_of_one_trait_and_of_none(name):
 def test_a_reference_that_nobody_is_near_is_named_by_every_method(name, fitted, unseen):
     X, confounds = unseen
     far = [5.0, 0.5]
-    if name in FITS_WITHOUT_CONFOUNDS | REMOVES_NOTHING:
+    if name in USES_NO_CONFOUNDS | REMOVES_NOTHING:
         assert fitted.adjust(X, confounds=confounds, reference=far).shape == X.shape
     else:
         with pytest.warns(StillomeWarning, match=r"reference=5 lies \d+ standard.* confound 0"):

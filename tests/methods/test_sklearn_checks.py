@@ -22,7 +22,6 @@ from stillome.methods.registry import METHODS, make_method
 pytestmark = pytest.mark.filterwarnings("ignore::stillome.exceptions.StillomeWarning")
 
 OTHER_COLUMNS = "sends 2, 4 or 5 columns, which are the edges of no number of regions"
-NO_CONFOUNDS = "fits without confounds, which the method needs"
 EXPECTED = {
     **dict.fromkeys(
         (
@@ -39,25 +38,6 @@ EXPECTED = {
     ),
     "check_dtype_object": "a dictionary among the numbers is an InputError, not a TypeError",
 }
-NEEDING_CONFOUNDS = dict.fromkeys(
-    (
-        "check_fit_score_takes_y",
-        "check_dont_overwrite_parameters",
-        "check_pipeline_consistency",
-        "check_estimators_pickle",
-        "check_f_contiguous_array_estimator",
-        "check_transformer_general",
-        "check_transformer_preserve_dtypes",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_fit2d_1feature",
-        "check_dict_unchanged",
-        "check_estimators_nan_inf",
-        "check_fit2d_predict1d",
-        "check_transformer_data_not_an_array",
-    ),
-    NO_CONFOUNDS,
-)
 
 
 def new(name: str) -> ConnectomeMethod:
@@ -68,11 +48,8 @@ def new(name: str) -> ConnectomeMethod:
 
 def checks(name: str) -> Iterator[object]:
     """Yield all checks but that of array types which are not claimed to be supported."""
-    expected = EXPECTED | ({} if name == "gate" else NEEDING_CONFOUNDS)
-    if name == "sog":  # the only one with max_iter
-        expected |= {"check_transformer_n_iter": NO_CONFOUNDS}
     generator = estimator_checks_generator(
-        new(name), expected_failed_checks=expected, mark="xfail", xfail_strict=True
+        new(name), expected_failed_checks=EXPECTED, mark="xfail", xfail_strict=True
     )
     for each in generator:
         estimator, check = each.values if hasattr(each, "values") else each

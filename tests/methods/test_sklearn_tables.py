@@ -97,5 +97,13 @@ def test_a_pipeline_a_grid_and_cross_validation_route_confounds_and_groups(route
 def test_motion_that_was_not_routed_is_inferred_with_a_warning(routed):
     model = new("inv-fa").set_fit_request(confounds=True).set_transform_request(confounds=True)
     pipeline = make_pipeline(model, Ridge()).fit(DATA.X, DATA.traits[:, 0], confounds=DATA.motion)
-    with pytest.warns(StillomeWarning, match="confounds were not routed here"):
+    with pytest.warns(StillomeWarning, match="motion is inferred.*set_transform_request"):
+        pipeline.predict(DATA.X)
+
+
+def test_without_routing_the_warning_comes_as_well():
+    """A pipeline can pass confounds to `fit` by name, and then nothing to `predict`."""
+    pipeline = make_pipeline(new("inv-fa"), Ridge())
+    pipeline.fit(DATA.X, DATA.traits[:, 0], invfa__confounds=DATA.motion)
+    with pytest.warns(StillomeWarning, match="motion is inferred"):
         pipeline.predict(DATA.X)

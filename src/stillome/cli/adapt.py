@@ -32,6 +32,7 @@ def adapt(
     """
     import math
 
+    from stillome.cohort.scan_words import rows_counted
     from stillome.methods.fitted import load_fitted, save_fitted
     from stillome.methods.storage import HEADER
     from stillome.persistence import written_aside
@@ -50,7 +51,7 @@ def adapt(
         return
     percent = [100 * (math.exp(value) - 1) for value in (found.mean, found.low, found.high)]
     print(
-        f"{column} {site} learned from {study.cohort.n_subjects} scans. Relative to "
+        f"{column} {site} learned from {rows_counted(study.cohort.subject_ids)}. Relative to "
         f"{column} {adapted.coding.levels[column][0]!r}, the mean edge has {percent[0]:+.0f} % "
         f"fibres (95 % interval {percent[1]:+.0f} to {percent[2]:+.0f} %); the effect on a single "
         f"edge is known to ±{100 * 1.96 * float(found.sd.mean()):.0f} % on average."

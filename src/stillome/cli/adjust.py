@@ -67,6 +67,7 @@ def adjust(
     Example: stillome adjust model --connectomes new --motion new.tsv --out adjusted
     """
     from stillome.cohort.reference import resolve_reference
+    from stillome.cohort.scan_words import rows_counted
     from stillome.io.write import DESCRIPTION
     from stillome.methods.fitted import load_fitted
     from stillome.persistence import check_replaceable
@@ -74,7 +75,7 @@ def adjust(
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
     fitted = load_fitted(model)
-    arguments = {
+    arguments: dict[str, Any] = {
         "n_draws": draws,
         "interval": interval,
         "coupling": None if coupling is None else coupling.value,
@@ -96,8 +97,8 @@ def adjust(
         if seed is None:
             seed = fitted.model.get_params().get("random_state")
         _write(out, new, _parts(answer, draws), form.value, seed, overwrite)
-    n = new.study.cohort.n_subjects
-    print(out if quiet else f"{n} subject{'s' if n > 1 else ''} adjusted in {out}")
+    who = rows_counted(new.study.cohort.subject_ids)
+    print(out if quiet else f"{who} adjusted in {out}")
 
 
 def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":

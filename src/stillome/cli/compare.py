@@ -132,7 +132,10 @@ def compare(
     if quiet:
         print(out)
         return
-    print(heading(f"Trait prediction, {cohort.n_subjects} subjects, {folds} folds"))
+    from stillome.cohort.scan_words import rows_counted
+
+    who = rows_counted(cohort.subject_ids)
+    print(heading(f"Trait prediction, {who}, {folds} folds"))
     print(table(_printed(result.summary)))
     print(heading("\nResults"))
     print(f"  {out}")

@@ -55,6 +55,7 @@ def fit(
     --trait reading --out model
     """
     from stillome.cohort.confound_choice import check_apart
+    from stillome.cohort.scan_words import rows_counted
     from stillome.methods.fitted import save_fitted
     from stillome.methods.storage import HEADER
     from stillome.persistence import written_aside
@@ -72,7 +73,8 @@ def fit(
         read = read_to_fit(
             *(files, columns, confound, group, [model]), dropped=dropped, overwrite=overwrite
         )
-        step(f"Fitting {type(model).__name__} to {read.study.cohort.n_subjects} subjects")
+        who = rows_counted(read.study.cohort.subject_ids)
+        step(f"Fitting {type(model).__name__} to {who}")
         fitted = fit_study(model, read, trait or (), keep or (), group, seed=seed, step=step)
         save_fitted(fitted, aside)
     print(out if quiet else _summary(fitted, read.study, out))
@@ -137,9 +139,11 @@ def _show_epochs(model: "ConnectomeMethod", step: StepDisplay) -> None:
 
 
 def _summary(fitted: "FittedModel", read: "StudyData", out: Path) -> str:
+    from stillome.cohort.scan_words import rows_counted
+
     model = fitted.model
     lines = [
-        f"{type(model).__name__} fitted to {read.cohort.n_subjects} subjects and "
+        f"{type(model).__name__} fitted to {rows_counted(read.cohort.subject_ids)} and "
         f"{read.cohort.n_regions} regions; motion is {', '.join(fitted.coding.motion)}.",
     ]
     if fitted.coding.others:

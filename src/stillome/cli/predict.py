@@ -36,7 +36,13 @@ def predict(
 
     Example: stillome predict model --connectomes new --motion new.tsv --out predictions.tsv
     """
+    from stillome.cohort.scan_words import rows_counted
+
     table = write_applied(
         "predictions", model, files, out, dropped=dropped, overwrite=overwrite, quiet=quiet
     )
-    print(out if quiet else f"{', '.join(table.columns)} of {len(table)} subjects in {out}")
+    print(
+        out
+        if quiet
+        else f"{', '.join(table.columns)} of {rows_counted(list(table.index))} in {out}"
+    )

@@ -36,7 +36,9 @@ def transform(
 
     Example: stillome transform model --connectomes new --motion new.tsv --out latents.tsv
     """
+    from stillome.cohort.scan_words import rows_counted
+
     table = write_applied(
         "latents", model, files, out, dropped=dropped, overwrite=overwrite, quiet=quiet
     )
-    print(out if quiet else f"{len(table)} subjects, {table.shape[1]} latents in {out}")
+    print(out if quiet else f"{rows_counted(list(table.index))}, {table.shape[1]} latents in {out}")

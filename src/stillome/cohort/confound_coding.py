@@ -309,8 +309,10 @@ def _levels(labels: "pd.Series[Any]", what: str) -> tuple[str, ...]:
     sizes = labels.value_counts().sort_index()
     few = sizes[sizes < MIN_AT_LEVEL]
     if len(few):
+        n = int(few.iloc[0])
+        who = "1 subject has" if n == 1 else f"{n} subjects have"
         raise ConfoundsError(
-            f"{what} {labels.name!r}: {few.iloc[0]} subjects have {few.index[0]!r}, at least "
+            f"{what} {labels.name!r}: {who} {few.index[0]!r}, at least "
             f"{MIN_AT_LEVEL} are needed to estimate its effect. Leave them out, or join levels."
         )
     reference = str(sizes.idxmax())

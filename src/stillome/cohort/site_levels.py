@@ -11,10 +11,21 @@ from stillome.exceptions import StillomeWarning
 
 
 def warn_of_nesting(texts: pd.DataFrame) -> None:
-    """Warn if every level of a column is in one level of another, as sites of studies are."""
+    """Warn if every level of a column is in one level of another, as sites of studies are.
+
+    Columns that divide the subjects alike are said to do so.
+    """
     for inner, outer in permutations(texts.columns, 2):
         pairs = texts[[inner, outer]].dropna().drop_duplicates()
-        if not pairs[inner].duplicated().any() and pairs[outer].duplicated().any():
+        nested, inverse = (not pairs[name].duplicated().any() for name in (inner, outer))
+        if nested and inverse and texts.columns.get_loc(inner) < texts.columns.get_loc(outer):
+            warnings.warn(
+                f"{inner} and {outer} divide the subjects alike, so that their effects cannot be "
+                f"told apart. Leave out {outer}.",
+                StillomeWarning,
+                stacklevel=4,
+            )
+        if nested and not inverse:
             warnings.warn(
                 f"{inner} is nested in {outer}: each {inner} has one {outer}, so that removing "
                 f"{inner} removes {outer} as well. Leave out {outer}.",

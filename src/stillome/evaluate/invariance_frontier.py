@@ -226,7 +226,7 @@ def _judged(weight: float, model: Any, test: _Subjects, random_state: int) -> di
         "worst_r2": certificate.worst_r2,
         "p_value": float(certificate.table["p_holm"].min()),
         "passed": certificate.passed,
-        "log_likelihood": model.score(test.edges, confounds=test.confounds),
+        "log_likelihood": model.log_likelihood(test.edges, confounds=test.confounds),
         "trait_r": _trait_r(model, test),
         "n_test": len(test.edges),
     }

@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
@@ -40,6 +39,17 @@ def warn_of_twins(connectomes: NDArray[Any]) -> None:
     )
 
 
+def warn_of_nothing_to_remove(method: str) -> None:
+    """Warn of a fit without confounds: it is the model of connectomes as they were scanned."""
+    warnings.warn(
+        f"{method}.fit: no confounds were given, so that nothing is removed: the effects of motion "
+        "stay in the latents and in adjusted connectomes. Pass confounds=...; in a pipeline, ask "
+        "for them with set_fit_request(confounds=True).",
+        StillomeWarning,
+        stacklevel=4,
+    )
+
+
 def refuse_negative(level: Floats, low: Floats) -> None:
     """Refuse a reference (C,) below 0 of a confound that was never below 0: motion is not.
 
@@ -68,6 +78,53 @@ def warn_if_not_separable(covariates: Floats, motion: Floats) -> None:
             StillomeWarning,
             stacklevel=5,
         )
+
+
+def warn_of_design(confounds: Floats, traits: Floats | None) -> None:
+    """Warn of confounds (n, C) that go with one subject alone, or with a trait (n, T)."""
+    _warn_of_single_subjects(confounds)
+    if traits is not None:
+        _warn_if_removed_with(traits, confounds)
+
+
+def _warn_if_removed_with(traits: Floats, confounds: Floats) -> None:
+    """Warn if confounds (n, C) explain nearly all of a trait (n, T), as sites of patients only do.
+
+    What is then removed with the confounds is the trait as well. NaN is missing.
+    """
+    known = ~np.isnan(confounds).any(axis=1)
+    for column, values in enumerate(traits.T):
+        rows = known & ~np.isnan(values)
+        if rows.sum() <= confounds.shape[1] + 2:
+            continue
+        target = values[rows][:, None]
+        left = least_squares(target, confounds[rows]).residuals(target, confounds[rows])
+        explained = 1 - left.var() / max(float(target.var()), 1e-300)
+        if explained > _NOT_SEPARABLE:
+            warnings.warn(
+                f"y: the confounds explain {explained:.0%} of trait {column}: what goes with the "
+                "trait and what the confounds do cannot be told apart, and both are removed.",
+                StillomeWarning,
+                stacklevel=6,
+            )
+
+
+def _warn_of_single_subjects(confounds: Floats) -> None:
+    """Warn if one subject alone has a value of a confound of two values: a site with one."""
+    for column, values in enumerate(confounds.T):
+        levels, first, sizes = np.unique(
+            values[~np.isnan(values)], return_index=True, return_counts=True
+        )
+        if len(levels) == 2 and sizes.min() == 1:
+            one = int(sizes.argmin())
+            row = np.flatnonzero(~np.isnan(values))[first[one]]
+            warnings.warn(
+                f"confounds: subject {row} alone has the value {levels[one]:g} of column {column}: "
+                "what it stands for cannot be told apart from the subject. Leave the subject out, "
+                "or pass NaN for it.",
+                StillomeWarning,
+                stacklevel=6,
+            )
 
 
 def warn_if_unlike_training(motion: Floats, low: Floats, high: Floats, spread: Floats) -> None:
@@ -107,13 +164,12 @@ def warn_if_far(level: Floats, low: Floats, high: Floats, spread: Floats) -> Non
         )
 
 
-def warn_if_not_routed(method: str) -> None:
-    """Warn where scikit-learn routes metadata but no confounds came: motion is then inferred."""
-    if sklearn.get_config()["enable_metadata_routing"]:
-        warnings.warn(
-            f"{method}: confounds were not routed here, so that motion is inferred from the "
-            "connectomes. Ask for them with set_transform_request(confounds=True) or "
-            "set_predict_request(confounds=True), and pass confounds=... where it is used.",
-            StillomeWarning,
-            stacklevel=4,
-        )
+def warn_of_inference() -> None:
+    """Warn that no confounds came, so that motion is inferred: forgotten, or not routed."""
+    warnings.warn(
+        "No confounds were given, so that motion is inferred from the connectomes, which removes "
+        "less of it. Pass confounds=..., NaN where motion is not known; in a pipeline, ask for "
+        "them with set_transform_request(confounds=True) or set_predict_request(confounds=True).",
+        StillomeWarning,
+        stacklevel=4,
+    )

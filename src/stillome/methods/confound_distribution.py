@@ -31,6 +31,8 @@ class ConfoundDistribution(NamedTuple):
     @classmethod
     def fit(cls, confounds: Floats) -> "ConfoundDistribution":
         """Learn from (n, C) confounds."""
+        if not confounds.shape[1]:
+            return cls(np.zeros((_STEPS + 1, 0)), np.zeros((0, 0)), np.zeros(0, dtype=bool))
         few = np.array([len(np.unique(column)) <= _FEW_VALUES for column in confounds.T])
         scores = _scores(confounds)
         quantiles = np.quantile(confounds, _QUANTILES, axis=0)
@@ -56,6 +58,8 @@ class ConfoundDistribution(NamedTuple):
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n new confound vectors, (n, C)."""
         size = len(self.correlation)
+        if not size:
+            return np.empty((n, 0))
         scores = rng.multivariate_normal(np.zeros(size), self.correlation, n, method="eigh")
         # Rounding must not give different ranks to columns that share a score.
         first = np.argmax(np.isclose(self.correlation, 1, rtol=0, atol=1e-9), axis=1)

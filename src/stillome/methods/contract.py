@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
-from stillome.cohort.groups import Levels, group_levels
+from stillome.cohort.groups import group_levels
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
@@ -25,7 +25,7 @@ from stillome.cohort.validation import (
 )
 from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
-from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude, is_whole
+from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.array_words import check_array
@@ -33,30 +33,18 @@ from stillome.methods.cautions import (
     refuse_negative,
     warn_if_far,
     warn_if_not_separable,
+    warn_of_design,
+    warn_of_nothing_to_remove,
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
-from stillome.methods.feature_names import check_names, latent_names, names_of
+from stillome.methods.feature_names import check_names, latent_names, remember_names
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.training_data import TrainingData
 
 
 class UnfittedError(NotFittedError, SklearnNotFittedError):
     """Ours and scikit-learn's at once; the exceptions themselves do not load scikit-learn."""
-
-
-class TrainingData(NamedTuple):
-    """The arguments of `fit`, validated and in one shape."""
-
-    edges: NDArray[Any]  # (n, E), integer or float
-    traits: Floats | None  # (n, T), NaN = missing
-    confounds: Floats | None  # (n, C), NaN = unknown
-    covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds
-    groups: Levels | None = None  # (n, 1) or (n, 3), see `group_levels`
-
-    @property
-    def whole(self) -> bool:
-        """Whether the edges are fibre counts (whole numbers) rather than weights."""
-        return is_whole(self.edges)
 
 
 class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
@@ -93,7 +81,10 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, T), optional
             Traits; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
-            Motion and other variables to remove, in the users' units.
+            Motion and other variables to remove, in the users' units. Without them there is
+            nothing to remove: a warning says so, and the fitted model changes no connectome for
+            motion. scikit-learn's tools fit without arguments of their own; the command line
+            refuses.
         covariates_to_keep : array-like of shape (n,) or (n, Q), optional
             Variables that are correlated with the confounds and must not be removed with them
             (age, sex, diagnosis). A method that cannot keep them warns and does not use them.
@@ -119,7 +110,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
-        """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
+        """Return what the connectomes tell about the traits, in the users' units.
+
+        In every method it is a linear function of the representation; what the confounds
+        themselves tell about a trait is no part of it.
+
+        Returns
+        -------
+        array of shape (n,) for one trait, else (n, T)
+        """
 
     def sample(
         self, n_subjects: int, *, random_state: int | np.random.Generator | None = 0
@@ -140,6 +139,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         self._check_fitted()
         n_subjects = check_count(n_subjects, "n_subjects", minimum=1)
         drawn = self._draw(n_subjects, check_random_state(random_state))
+        if not self.n_confounds_:
+            drawn = drawn._replace(confounds=None)
         if drawn.traits is None:
             return drawn
         return drawn._replace(traits=self._shaped_traits(drawn.traits))
@@ -183,8 +184,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """
         check_count(self.get_params()["n_components"], "n_components", minimum=1)
 
-    def score(self, X: ArrayLike, y: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
-        """Return R² of the trait predictions, averaged over traits; missing traits are left out."""
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
+    ) -> float:
+        """Return R² of the trait predictions, averaged over traits; missing traits are left out.
+
+        The likelihood of connectomes, where a method has one, is `log_likelihood`.
+        """
+        if y is None:
+            raise InputError("y: score is the R² of predicted traits. Pass the traits as y.")
         predicted = self.predict(X, confounds=confounds)
         observed = check_traits(y, n_subjects=len(predicted))
         predicted = predicted.reshape(observed.shape)
@@ -215,27 +223,21 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
         check_magnitude(edges)
         check_alike(edges)
-        if confounds is None and needs_confounds:
-            raise ConfoundsError(
-                f"{type(self).__name__}.fit needs confounds: the motion of the subjects in X. "
-                "Pass confounds=..."
-            )
-        known = (
-            None
-            if confounds is None
-            else check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
-        )
-        if known is not None and needs_confounds:
-            check_trainable(known)
+        known: Floats | None = None
+        if confounds is not None:
+            known = check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
+            if needs_confounds:
+                check_trainable(known)
+        elif needs_confounds:
+            warn_of_nothing_to_remove(self._name)
+            known = np.empty((len(edges), 0))
         traits = None if y is None else check_traits(y, n_subjects=len(edges), name="y")
+        if known is not None and needs_confounds:
+            warn_of_design(known, traits)
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
-        names = names_of(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        remember_names(self, X)
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.asarray(y).ndim == 1
         levels = None if groups is None else group_levels(groups, len(edges))
@@ -250,7 +252,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         kept = check_confounds(covariates_to_keep, n_subjects=n_subjects, name="covariates_to_keep")
         if not self.keeps_covariates:
             warnings.warn(
-                f"{type(self).__name__} has no way to keep covariates: covariates_to_keep is not "
+                f"{self._name} has no way to keep covariates: covariates_to_keep is not "
                 "used. Use inv-fa, gamma-glm, combat, pca-regression or edgewise to keep them.",
                 StillomeWarning,
                 stacklevel=4,
@@ -277,10 +279,16 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     def _new_confounds(
         self, confounds: ArrayLike | None, n_subjects: int, *, allow_missing: bool = False
     ) -> Floats:
+        if not self.n_confounds_:
+            if confounds is not None:
+                raise ConfoundsError(
+                    f"confounds: this {self._name} was fitted without any, and removes "
+                    "none. Leave them out, or pass confounds=... to fit."
+                )
+            return np.empty((n_subjects, 0))
         if confounds is None:
             raise ConfoundsError(
-                f"{type(self).__name__} needs the confounds of these subjects here. "
-                "Pass confounds=..."
+                f"{self._name} needs the confounds of these subjects here. Pass confounds=..."
             )
         return check_confounds(
             confounds,
@@ -298,7 +306,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         """
         level = self._level(reference)
         known = self.confound_distribution_
-        if known is not None:
+        if known is not None and len(level):
             refuse_negative(level, known.bounds[0])
             warn_if_far(level, *known.bounds, known.spread)
         return level
@@ -319,6 +327,11 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             )
         return values
 
+    @property
+    def _name(self) -> str:
+        """What messages call this method."""
+        return type(self).__name__
+
     def _shaped_traits(self, traits: Floats) -> Floats:
         """Return traits (n, T) in the shape that `fit` was given: (n,) for one trait."""
         return traits[:, 0] if self._one_trait else traits
@@ -327,9 +340,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         try:
             check_is_fitted(self, "n_regions_")
         except SklearnNotFittedError as error:
-            raise UnfittedError(
-                f"This {type(self).__name__} is not fitted yet. Call fit first."
-            ) from error
+            raise UnfittedError(f"This {self._name} is not fitted yet. Call fit first.") from error
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -22,6 +22,15 @@ def names_of(X: ArrayLike) -> NDArray[np.object_] | None:
     return np.asarray(X.columns, dtype=object)
 
 
+def remember_names(method: Any, X: ArrayLike) -> None:
+    """Set ``feature_names_in_`` to the names of the columns of a fit; none where X has none."""
+    names = names_of(X)
+    if names is not None:
+        method.feature_names_in_ = names
+    elif hasattr(method, "feature_names_in_"):
+        del method.feature_names_in_
+
+
 def check_names(X: ArrayLike, fitted: NDArray[Any] | None) -> None:
     """Refuse a table whose columns are not those of the fit, in that order.
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
+from stillome.cohort.scan_words import row_words
 from stillome.exceptions import InputError
 from stillome.plot.style import house_style, save_figure
 from stillome.progress import Progress
@@ -85,10 +87,14 @@ def _draw(plan: Plan, folder: RunFolder, place: Path, with_subjects: bool) -> Pi
         return str(error)
     if figure is None:
         return None
+    words = row_words(folder.cohort.subject_ids)
+    for text in figure.findobj(Text):
+        if (said := words(text.get_text())) != text.get_text():
+            text.set_text(said)
     _settle(figure)
     save_figure(figure, place / plan.name)
     said = plan.seen(folder, figure)
-    html = embed(figure, plan.name, f"{plan.kind} {said}")
+    html = embed(figure, plan.name, words(f"{plan.kind} {said}"))
     return Picture(plan.name, plan.section, plan.title, f"{plan.reads} {said}", html)
 
 

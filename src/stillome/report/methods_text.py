@@ -1,5 +1,6 @@
 """A methods paragraph with this run's numbers, ready to paste, and what it cites."""
 
+from stillome.cohort.scan_words import rows_counted
 from stillome.evaluate.words import listed, things
 from stillome.methods.method_words import ZHANG, method_name, words_of
 from stillome.plot.labels import measure_label
@@ -71,10 +72,8 @@ def _data(folder: RunFolder) -> str:
     what = "fibre counts" if folder.whole_counts else "connection weights"
     n_dropped = len(folder.dropped)
     dropped = f" {things(n_dropped, 'subject')} could not be used." if n_dropped else ""
-    simulated = "simulated " if folder.header.get("simulated") else ""
-    who, n_people = f"{cohort.n_subjects:,} {simulated}subjects", len(set(cohort.people))
-    if n_people < cohort.n_subjects:
-        who = f"{cohort.n_subjects:,} {simulated}scans of {n_people:,} people"
+    simulated = "simulated" if folder.header.get("simulated") else ""
+    who = rows_counted(cohort.subject_ids, simulated)
     return (
         f"Structural connectomes of {who} were analysed as "
         f"{what} between {cohort.n_regions} regions{atlas}.{dropped}"

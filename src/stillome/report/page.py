@@ -8,8 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from markupsafe import Markup
 
+from stillome.cohort.scan_words import Words, row_words, rows_counted
 from stillome.evaluate.verdict import STATE_WORDS
 from stillome.evaluate.words import things
 from stillome.methods.method_words import method_name, words_of
@@ -71,14 +73,17 @@ def render(
         for name, title in _TITLES.items()
         if name not in absent
     ]
+    words = row_words(folder.cohort.subject_ids)
     environment = Environment(
         loader=PackageLoader("stillome.report"),
         autoescape=True,
         undefined=StrictUndefined,
         # Every text that comes from elsewhere (notes, reasons, remarks) passes here.
-        finalize=None if with_subjects else partial(_hidden, hider_of(folder)),
+        finalize=partial(_told, str if with_subjects else hider_of(folder), words),
+        extensions=[_RowWords],
     )
     environment.filters["csp_hash"] = csp_hash
+    environment.globals["words"] = words
     page = environment.get_template("report.html").render(
         **_content(folder, with_subjects),
         sections=shown,
@@ -91,7 +96,7 @@ def render(
         pictures_of=_by_section(pictures, slider),
         left_out=left_out,
         css=_joined("css"),
-        js=_joined("js"),
+        js=words(_joined("js")),
     )
     return page + "\n"
 
@@ -108,9 +113,20 @@ def csp_hash(script: str) -> Markup:
     return Markup(f"sha256-{base64.b64encode(digest).decode('ascii')}")  # noqa: S704 - base64
 
 
-def _hidden(hide: Hide, value: Any) -> Any:
-    """Hide ids in plain text; markup is made here, from groups only."""
-    return hide(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+class _RowWords(Extension):
+    """Templates speak of subjects; where rows are scans, of those."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the template in the words of this page."""
+        words: Any = self.environment.globals["words"]
+        return str(words(source))
+
+
+def _told(hide: Hide, words: Words, value: Any) -> Any:
+    """Hide ids in plain text, and speak of its rows; markup is made here, from groups only."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return words(hide(value))
 
 
 def _by_section(pictures: list[Picture], slider: dict[str, Any] | None) -> dict[str, list[Picture]]:
@@ -158,12 +174,14 @@ def _content(folder: RunFolder, with_subjects: bool) -> dict[str, Any]:
 
 
 def _subtitle(folder: RunFolder) -> str:
-    what = "simulated subjects" if folder.header.get("simulated") else "subjects"
+    who = rows_counted(
+        folder.cohort.subject_ids, "simulated" if folder.header.get("simulated") else ""
+    )
     words = words_of(folder.method, folder.settings.parameters)
     kind = f" ({words.what})" if words else ""
     return (
-        f"{folder.cohort.n_subjects:,} {what}, {folder.cohort.n_regions} regions; motion measured "
-        f"by {measure_label(folder.measure)}, adjusted by {method_name(folder.method)}{kind}"
+        f"{who}, {folder.cohort.n_regions} regions; motion measured by "
+        f"{measure_label(folder.measure)}, adjusted by {method_name(folder.method)}{kind}"
     )
 
 

@@ -36,8 +36,10 @@ _MOST_FILES = 2000
 
 def key_facts(folder: RunFolder) -> list[dict[str, str]]:
     """Return the handful of numbers under the verdict."""
+    n_people, n_dropped = len(set(folder.cohort.people)), len(folder.dropped)
+    of_people = f"of {n_people:,} people; " if n_people < folder.cohort.n_subjects else ""
     facts = [
-        _fact("Subjects", f"{folder.cohort.n_subjects:,}", f"{len(folder.dropped)} dropped"),
+        _fact("Subjects", f"{folder.cohort.n_subjects:,}", f"{of_people}{n_dropped} dropped"),
         _fact(
             "Most against least motion",
             signed_percent(-folder.motion_effects.share_lost),
@@ -115,10 +117,7 @@ def _together(folder: RunFolder) -> str:
     n_people = len(set(cohort.people))
     parts = []
     if n_people < cohort.n_subjects:
-        parts.append(
-            f"each subject of this page is a scan; {cohort.n_subjects:,} scans of {n_people:,} "
-            "people, whose scans were never divided"
-        )
+        parts.append(f"{n_people:,} people, whose scans were never divided")
     if column is not None:
         parts.append(f"{cohort.traits[column].nunique():,} groups by {column}, never divided")
     return "; ".join(parts)

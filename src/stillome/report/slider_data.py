@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.cohort.edges import edge_indices
+from stillome.cohort.scan_words import row_words
 from stillome.plot.glass_brain import in_mni_space
 from stillome.plot.region_order import lobe_colours, region_order, short_names
 from stillome.run.folder import RunFolder
@@ -50,9 +51,10 @@ def slider_data(
     values = np.concatenate([slider.observed[:, None], slider.matrices], axis=1)
     values = values[:, :, ordered[0], ordered[1]]
     largest = float(np.nanmax(values, initial=0.0)) or 1.0
+    words = row_words(folder.cohort.subject_ids)
     return {
         "references": [round(float(value), 6) for value in slider.references],
-        "keys": list(slider.keys),
+        "keys": [*map(words, slider.keys[: slider.n_groups]), *slider.keys[slider.n_groups :]],
         "motion": [_or_none(value) for value in slider.observed_motion],
         "groups": slider.n_groups,
         "leftOut": n_keys - len(slider.keys),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stillome.cohort.scan_words import row_words
 from stillome.evaluate.words import number
 from stillome.plot.labels import measure_label
 from stillome.report.html_tables import HtmlTable, Row, html_table
@@ -34,7 +35,8 @@ def subject_data(folder: RunFolder) -> dict[str, Any]:
     first = [folder.measure, *_TITLES]
     names = [name for name in first if name in table]
     names += [name for name in table.columns if name not in (*names, ID)]
-    columns = [{"name": ID, "title": "Subject", "kind": "id", "digits": 0}]
+    title = row_words(folder.cohort.subject_ids)("Subject")
+    columns = [{"name": ID, "title": title, "kind": "id", "digits": 0}]
     values: list[list[Any]] = [[str(subject) for subject in table[ID]]]
     for name in names:
         column = table[name]

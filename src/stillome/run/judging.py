@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from stillome.cohort.scan_words import row_words
 from stillome.evaluate.fidelity import FidelityReport
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate, r2_with_interval
 from stillome.evaluate.prediction.trait_sizes import size_remark
@@ -36,7 +37,9 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
     FileError
         If the folder is not that of a finished run.
     """
-    return judge_run(RunFolder(out)).lines()
+    folder = RunFolder(out)
+    words = row_words(folder.cohort.subject_ids)
+    return [words(line) for line in judge_run(folder).lines()]
 
 
 def judge_run(folder: RunFolder) -> Verdict:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.reference import GivenReference, resolve_reference
 from stillome.methods.fitted import FittedModel
+from stillome.methods.uncertain_answers import AdjustedConnectomes
 from stillome.run.inferred_motion import InfersMotion, inferred_motion, warn_of_inferred
 from stillome.run.study_files import StudyData, StudyFiles, read_study
 from stillome.run.subject_tables import PathLike
@@ -63,28 +64,48 @@ class NewSubjects:
         values = np.reshape(predicted, (len(predicted), -1))
         return pd.DataFrame(values, index=self.study.index, columns=list(self.fitted.traits))
 
-    def adjusted(self, reference: GivenReference = (0.0,), **more: Any) -> Any:
+    @overload
+    def adjusted(
+        self, reference: GivenReference = ..., *, interval: None = ..., **more: Any
+    ) -> NDArray[Any]: ...
+
+    @overload
+    def adjusted(
+        self, reference: GivenReference = ..., *, interval: float, **more: Any
+    ) -> AdjustedConnectomes: ...
+
+    def adjusted(
+        self,
+        reference: GivenReference = (0.0,),
+        *,
+        interval: float | None = None,
+        **more: Any,
+    ) -> NDArray[Any] | AdjustedConnectomes:
         """Return connectomes at the reference, regions in the order in which they were read.
 
         Parameters
         ----------
         reference : sequence of float, or mapping of str to float or str
             As for `resolve_reference`.
+        interval : float, optional
+            As for the model's ``adjust``; also return bounds.
         **more
-            Further arguments of the model's ``adjust`` (``n_draws``, ``interval``).
+            Further arguments of it (``n_draws``).
 
         Returns
         -------
-        array, or a tuple of arrays, as the model's ``adjust`` answers
+        array, or AdjustedConnectomes with ``interval``
         """
+        if interval is not None:
+            more["interval"] = interval
         level = resolve_reference(self.fitted.coding, reference)
         with self.fitted.coding.naming(self.study.cohort.subject_ids):
             answer = self.fitted.model.adjust(
                 self.connectomes, confounds=self.confounds, reference=level, **more
             )
         back = np.argsort(self.order)
-        if isinstance(answer, tuple):
-            return tuple(reordered(one, back) for one in answer)
+        if isinstance(answer, AdjustedConnectomes):
+            return AdjustedConnectomes(*(reordered(one, back) for one in answer))
         return reordered(answer, back)
 
 
@@ -135,7 +156,10 @@ def read_new_subjects(
         table if len(table.columns) else None
         for table in (study.cohort.motion, study.cohort.traits)
     )
-    new = NewSubjects(fitted, study, order, fitted.confounds_of(motion, traits))
+    confounds = fitted.confounds_of(motion, traits)
+    if confounds is None and infers:
+        confounds = np.full((study.cohort.n_subjects, len(fitted.confounds)), np.nan)
+    new = NewSubjects(fitted, study, order, confounds)
     warn_of_inferred(new.inferred, fitted.model, fitted.coding)
     return new
 

@@ -8,7 +8,6 @@ import pandas as pd
 
 from stillome.exceptions import InputError
 from stillome.methods.fitted import FittedModel
-from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.inv_fa.new_site import SiteEffect
 from stillome.run.new_subjects import reordered
 from stillome.run.study_files import StudyData, StudyFiles, read_study
@@ -22,7 +21,7 @@ def adapt_to_site(
     Parameters
     ----------
     fitted : FittedModel
-        Of inv-fa.
+        Of inv-fa or inv-vae.
     files : StudyFiles
         Scans of the new site only, at least 10 people, with their motion. Traits are needed if the
         model removes further columns of them, or knows traits.
@@ -37,9 +36,11 @@ def adapt_to_site(
         If the method cannot learn a site, there are too few people, or the site is known.
     """
     model = fitted.model
-    if not isinstance(model, InvFA):
+    learn: Any = getattr(model, "adapt", None)
+    if learn is None:
         raise InputError(
-            f"{type(model).__name__} cannot learn a new site; inv-fa can. Fit anew with its people."
+            f"This {type(model).__name__} cannot learn a new site; inv-fa and inv-vae with its "
+            "usual settings can. Fit anew with its people."
         )
     coding = fitted.coding.with_level(column, site)
     others = [name for name in fitted.coding.others if name != column]
@@ -53,7 +54,7 @@ def adapt_to_site(
     confounds = fitted.coding.encode(cohort.motion, known).to_numpy()
     order = fitted.order_of(list(cohort.regions["name"]))
     groups = cohort.groups()
-    adapted = model.adapt(
+    adapted = learn(
         reordered(cohort.connectomes, order),
         _traits(fitted, known),
         confounds=confounds,

@@ -23,6 +23,7 @@ from scipy.stats import binomtest
 from sklearn.base import clone
 
 from stillome import StillomeWarning, leakage_certificate
+from stillome.cohort.groups import group_levels, held_out
 from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate import fidelity_r2, identification_rate, probe_scores
 from stillome.evaluate.compare.comparison_fits import FEWEST_PROBED
@@ -57,10 +58,15 @@ class Applied:
 
 
 def apply_method(
-    model: ConnectomeMethod, X: Array, confounds: Array, truth: Array | None, options: Options
+    model: ConnectomeMethod,
+    X: Array,
+    confounds: Array,
+    truth: Array | None,
+    options: Options,
+    families: Array | None = None,
 ) -> Applied:
     """Fit, and decode everybody without motion (c = 0); full runs also decode unseen subjects."""
-    fitted = fit_quietly(clone(model), X, confounds=confounds)
+    fitted = fit_quietly(clone(model), X, confounds=confounds, groups=families)
     Z, adjusted = _decoded(fitted, X, confounds)
     told = fitted.diagnostics_
     return Applied(
@@ -69,23 +75,31 @@ def apply_method(
         float(told.kl),
         int(told.active_units),
         len(getattr(fitted, "history_", ())),
-        {} if options.quick else unseen_figures(model, X, confounds, truth, options.seed),
+        {} if options.quick else unseen_figures(model, X, confounds, truth, options.seed, families),
     )
 
 
 def unseen_figures(
-    model: ConnectomeMethod, X: Array, confounds: Array, truth: Array | None, seed: int
+    model: ConnectomeMethod,
+    X: Array,
+    confounds: Array,
+    truth: Array | None,
+    seed: int,
+    families: Array | None = None,
 ) -> dict[str, float]:
-    """Fit to 70 % of the subjects, and measure what is made of the others."""
+    """Fit to 70 % of the subjects, and measure what is made of the others; families stay whole."""
     order = np.random.default_rng(seed).permutation(len(X))
-    train, test = np.sort(order[: round(0.7 * len(X))]), np.sort(order[round(0.7 * len(X)) :])
+    levels = None if families is None else group_levels(families, len(X))
+    test, train = held_out(order, round(0.7 * len(X)), levels)  # the first of the order learn
     if len(test) < FEWEST_PROBED:
         return {}
-    fitted = fit_quietly(clone(model), X[train], confounds=confounds[train])
+    learning, tested = (None if levels is None else levels[part] for part in (train, test))
+    fitted = fit_quietly(clone(model), X[train], confounds=confounds[train], groups=learning)
     moved, target = confounds[test], (X if truth is None else truth)[test]
     Z, adjusted = _decoded(fitted, X[test], moved)
-    scores = {"leakage_z": probe_scores(Z, moved, random_state=seed)} if np.ptp(Z) else {}
-    scores["leakage_adjusted"] = probe_scores(adjusted, moved, kind="counts", random_state=seed)
+    given: dict[str, Any] = {"groups": tested, "random_state": seed}
+    scores = {"leakage_z": probe_scores(Z, moved, **given)} if np.ptp(Z) else {}
+    scores["leakage_adjusted"] = probe_scores(adjusted, moved, kind="counts", **given)
     return {name: max(found.values()) for name, found in scores.items()} | {
         "fidelity": fidelity_r2(adjusted, target),
         "identified": identification_rate(adjusted, target),

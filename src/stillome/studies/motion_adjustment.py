@@ -82,7 +82,9 @@ class _Part:
         self.applied: dict[str, Applied] = {}
         for name, model in methods(options, lengths=study.cohort.lengths).items():
             options.step(f"{study.name}, {' and '.join(columns)}: {name}")
-            self.applied[name] = apply_method(model, self.X, moved, study.motion_free, options)
+            self.applied[name] = apply_method(
+                *(model, self.X, moved, study.motion_free, options, study.families)
+            )
         options.step(f"{study.name}, {' and '.join(columns)}: measuring")
         self.table = measures(self.applied, self.X, moved, self.groups, study.motion_free, options)
         self.networks = {OBSERVED: self.X} | {n: self.applied[n].adjusted for n in ORDER}

@@ -59,8 +59,7 @@ def test_cross_validation_splits_confounds_with_the_subjects(routed) -> None:
     assert_array_equal(predicted[test], by_hand.predict(X[test]))
 
 
-@pytest.mark.parametrize("y", [Y, None], ids=["traits", "likelihood"])
-def test_grid_search_compares_by_score(routed, y) -> None:
+def test_grid_search_compares_by_the_prediction_of_traits(routed) -> None:
     search = GridSearchCV(requesting(), {"max_epochs": [1, 100]}, cv=3)
-    search.fit(X, y, confounds=C)
+    search.fit(X, Y, confounds=C)
     assert search.best_params_ == {"max_epochs": 100}

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from moving_people import E, MovingPeople, N, V
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 from stillome.exceptions import (
+    ConfoundsError,
     InputError,
     StillomeWarning,
 )
@@ -151,19 +152,40 @@ def test_motion_may_be_unknown_for_some_in_training():
     known = ~np.isnan(some)
     model = InvFA(8).fit(DATA.X, DATA.traits, confounds=some)
     same = InvFA(8).fit(DATA.X[known], DATA.traits[known], confounds=some[known])
-    assert_array_equal(model.transform(DATA.X), same.transform(DATA.X))
+    answers = [one.transform(DATA.X, confounds=some) for one in (model, same)]
+    assert_array_equal(*answers)
     assert np.isfinite(model.adjust(DATA.X, confounds=some)).all()
 
 
 def test_motion_may_be_unknown_at_use(fitted):
     nothing = np.full(N, np.nan)
-    assert_array_equal(fitted.transform(DATA.X), fitted.transform(DATA.X, confounds=nothing))
     some = np.where(np.arange(N) < 60, np.nan, DATA.motion)
     adjusted = fitted.adjust(DATA.X, confounds=some)
     known = fitted.adjust(DATA.X, confounds=DATA.motion)
     assert_array_equal(adjusted[60:], known[60:])
-    assert_array_equal(adjusted[:60], fitted.adjust(DATA.X)[:60])
-    assert fitted.predict(DATA.X).shape == (N, 2)
+    assert_array_equal(adjusted[:60], fitted.adjust(DATA.X, confounds=nothing)[:60])
+    assert fitted.predict(DATA.X, confounds=nothing).shape == (N, 2)
+
+
+def test_nothing_at_all_is_unknown_motion_with_a_warning(fitted):
+    nothing = np.full(N, np.nan)
+    for method in ("transform", "adjust", "predict", "reconstruct", "log_likelihood"):
+        expected = getattr(fitted, method)(DATA.X, confounds=nothing)
+        with pytest.warns(StillomeWarning, match="motion is inferred from the con") as told:
+            assert_array_equal(getattr(fitted, method)(DATA.X), expected)
+        assert len(told) == 1
+
+
+def test_without_confounds_nothing_is_removed():
+    with pytest.warns(StillomeWarning, match=r"InvFA\.fit: no confounds were given"):
+        model = InvFA(8).fit(DATA.X, DATA.traits)
+    assert model.n_confounds_ == 0
+    assert_array_equal(model.adjust(DATA.X), DATA.X)
+    with pytest.raises(ConfoundsError, match="this InvFA was fitted without any"):
+        model.adjust(DATA.X, confounds=DATA.motion)
+    Z = model.transform(DATA.X)
+    seen = np.corrcoef(Z[:, Z.any(axis=0)].T, DATA.motion)[-1, :-1]
+    assert np.abs(seen).max() > 0.4  # what it does not remove is there
 
 
 def test_inferred_motion_is_in_the_users_units_and_knows_its_error(fitted):
@@ -214,9 +236,11 @@ def test_traits_in_the_users_units_with_some_missing():
 
 
 def test_score_without_traits_is_the_likelihood(fitted):
-    own = fitted.score(DATA.X, confounds=DATA.motion)
-    wrong = fitted.score(DATA.X, confounds=DATA.motion[::-1].copy())
-    empty = InvFA(1).fit(DATA.X, confounds=DATA.motion).score(DATA.X, confounds=DATA.motion)
+    own = fitted.log_likelihood(DATA.X, confounds=DATA.motion)
+    wrong = fitted.log_likelihood(DATA.X, confounds=DATA.motion[::-1].copy())
+    empty = (
+        InvFA(1).fit(DATA.X, confounds=DATA.motion).log_likelihood(DATA.X, confounds=DATA.motion)
+    )
     assert own > wrong and own > empty
 
 

@@ -47,8 +47,7 @@ def test_cross_validation_splits_confounds_with_the_subjects(requesting) -> None
     assert np.corrcoef(predicted, Y)[0, 1] > 0.8
 
 
-@pytest.mark.parametrize("y", [Y, None], ids=["traits", "likelihood"])
-def test_grid_search_compares_by_score(requesting, y) -> None:
+def test_grid_search_compares_by_the_prediction_of_traits(requesting) -> None:
     search = GridSearchCV(requesting, {"n_components": [1, 6]}, cv=3)
-    search.fit(X, y, confounds=C)
+    search.fit(X, Y, confounds=C)
     assert search.best_params_ == {"n_components": 6}

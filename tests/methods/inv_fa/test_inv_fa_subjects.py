@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from stillome.exceptions import ConfoundsError, InputError
-from stillome.methods.contract import TrainingData
 from stillome.methods.inv_fa.training_subjects import check_seed, check_weight, known_subjects
+from stillome.methods.training_data import TrainingData
 
 
 def subjects(n: int = 40, unknown: int = 0) -> TrainingData:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -24,15 +24,16 @@ from stillome.methods.graph_vae.history import history_table
 from stillome.methods.graph_vae.preparation import NetworkData
 from stillome.methods.graph_vae.train import EpochRecord
 from stillome.methods.graph_vae.trained_network import TrainedNetwork, below
-from stillome.methods.storage import ModelState, Storable, training_hash
+from stillome.methods.storage import ModelState, training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.uncertain_answers import LatentSpread
 from stillome.methods.weight_units import in_unit, weight_unit
 
 _KEPT = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait", "training_hash_")
 
 
 @dataclass(eq=False, repr=False)  # writes an `__init__` that only stores, with a full signature
-class GraphVAE(Storable):
+class GraphVAE(LatentSpread):
     """Encoder, graph decoder and trait regression of the paper's Section 3, trained together.
 
     Its parameters, which `InvVAE` documents, are shared by all graph VAEs. In this class
@@ -132,27 +133,14 @@ class GraphVAE(Storable):
         warn_if_collapsed(self.diagnostics_, advice)
         return self
 
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
-    ) -> Floats: ...
-
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
-    ) -> tuple[Floats, Floats]: ...
-
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
-    ) -> Any:
-        """Return posterior means of z (n, K), with ``return_std`` also standard deviations.
-
-        Confounds are not used: the paper's encoder does not see them.
-        """
+    def _posterior(
+        self, X: ArrayLike, confounds: ArrayLike | None, *, with_std: bool
+    ) -> tuple[Floats, Floats | None]:
+        # Confounds are not used: the paper's encoder does not see them.
         edges = self._new_edges(X, confounds)
         self._judge_unused(confounds, len(edges))
         mean, log_variance = self.network_.posterior(in_unit(edges, self.unit_))
-        return (mean, np.exp(0.5 * log_variance)) if return_std else mean
+        return mean, np.exp(0.5 * log_variance) if with_std else None
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""
@@ -199,16 +187,11 @@ class GraphVAE(Storable):
         mean, _ = self.network_.posterior(in_unit(edges, self.unit_))
         return self._shaped_traits(self.network_.traits(mean))
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits, or without `y` the log-likelihood of new subjects.
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return a lower bound on log p(A | c), mean per subject, in nats.
 
-        The latter is the evidence bound E_q[log p(A | z, c)] − KL(q ‖ p), a lower bound on
-        log p(A | c), in nats per subject; its noise is the same at every call.
+        The evidence bound E_q[log p(A | z, c)] − KL(q ‖ p); its noise is the same at every call.
         """
-        if y is not None:
-            return super().score(X, y, confounds=confounds)
         edges = self._new_edges(X, confounds)
         c = np.empty((len(edges), 0))
         if self._conditional:

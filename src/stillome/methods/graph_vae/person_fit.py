@@ -245,7 +245,8 @@ class PersonFit:
         z = model.decoder_input(model.remaining.removed(latent, functions), functions, functions)
         rates = np.exp(model.log_rates(z, functions, fit.confounds)).astype(np.float32)
         dispersion = likely_dispersion(counts, rates, model.decoder.dispersion, fit.iterations)
-        slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
+        groups = fit.motion.groups
+        slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
         decoder = replace(model.decoder, dispersion=dispersion, dispersion_slopes=slopes)
         return replace(model, decoder=decoder)
 

@@ -1,11 +1,15 @@
 """inv-FA with a network for the person: what `InvVAE` is where it departs from the paper."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from stillome.methods.graph_vae.network_model import NetworkModel
 from stillome.methods.graph_vae.person_fit import PersonFit
+from stillome.methods.graph_vae.preparation import Standardizer
 from stillome.methods.inv_fa.canonical_order import subject_order
 from stillome.methods.inv_fa.inv_fa import InvFA
+from stillome.methods.inv_fa.new_site import SiteEffect, with_site
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import KnownSubjects
@@ -48,6 +52,21 @@ class ReplayedNetwork(InvFA):
         assert isinstance(model, NetworkModel)
         return model
 
+    def _model_with(self, site: SiteEffect) -> InvariantModel:
+        model = self.network_model
+        known = model.person.confounds
+        # The network does not read the confounds: the dummy needs no scale of its own.
+        scale = Standardizer(np.append(known.center, 0.0), np.append(known.scale, 1.0))
+        return replace(
+            with_site(model, site),
+            person=model.person._replace(confounds=scale),
+            remaining=model.remaining.with_function(),
+        )
+
+    @property
+    def _name(self) -> str:
+        return "InvVAE"
+
     def _set_sizes(self, sizes: dict[str, int]) -> None:
         for name, value in sizes.items():
             setattr(self, name, value)
@@ -64,3 +83,4 @@ class ReplayedNetwork(InvFA):
         self.people_ = People.from_arrays(under("people.", state.arrays))
         self.confound_distribution_ = self.people_.confounds
         self.n_iter_ = self.model_.n_iter
+        self.invariance_weight_ = 1.0

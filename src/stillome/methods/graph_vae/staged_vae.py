@@ -1,6 +1,7 @@
 """A graph VAE that may stand on the stages of inv-FA; `InvVAE` has its parameters."""
 
-from typing import Any, Literal, Self, overload
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,26 +20,35 @@ from stillome.methods.graph_vae.network_model import NetworkModel
 from stillome.methods.graph_vae.person_fit import PersonFit
 from stillome.methods.graph_vae.replayed_network import ReplayedNetwork
 from stillome.methods.inv_fa.inference import InferredConfounds
+from stillome.methods.inv_fa.new_site import SiteEffect
 from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, known_subjects
-from stillome.methods.stages.replay.coupling import Coupling
 from stillome.methods.storage import ModelState, training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.uncertain_answers import (
+    AdjustedConnectomes,
+    AdjustingOptions,
+    AdjustingWithIntervals,
+)
 
 _SIZES = ("n_regions_", "n_features_in_", "n_confounds_", "_one_trait")
-_METHODS = {"replay": "counterfactual", "decode": "decode"}
+
+
+def _on_factors(model: "StagedVAE") -> bool:
+    return model.departures.decoder == "linear+graph"
 
 
 def _on_stages(model: "StagedVAE") -> bool:
     return model.departures.on_stages
 
 
-class StagedVAE(GraphVAE):
+class StagedVAE(AdjustingWithIntervals, GraphVAE):
     """The paper's network as published, or on the stages of inv-FA where it departs from it.
 
     What is asked of a model on stages is answered by a `ReplayedNetwork`.
     """
 
     _staged: ReplayedNetwork | None
+    site_effect_: SiteEffect
 
     @property
     def departures(self) -> Departures:
@@ -122,34 +132,13 @@ class StagedVAE(GraphVAE):
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
-    ) -> Floats: ...
-
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
-    ) -> tuple[Floats, Floats]: ...
-
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
-    ) -> Any:
-        """Return posterior means of z (n, K), with ``return_std`` also standard deviations.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-        confounds : array-like of shape (n,) or (n, C), optional
-            NaN, or nothing at all, where motion is unknown: it is inferred from the connectome.
-            Not used as published.
-        return_std : bool, default=False
-        """
+    def _posterior(
+        self, X: ArrayLike, confounds: ArrayLike | None, *, with_std: bool
+    ) -> tuple[Floats, Floats | None]:
         self._check_fitted()
-        more: Any = {"return_std": return_std}
         if self._staged is None:
-            return super().transform(X, confounds=confounds, **more)
-        return self._staged.transform(X, confounds=confounds, **more)
+            return super()._posterior(X, confounds, with_std=with_std)
+        return self._staged._posterior(X, confounds, with_std=with_std)
 
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> NDArray[Any]:
         """Return the expected counts of the subjects at their own confounds, shaped like `X`."""
@@ -158,43 +147,25 @@ class StagedVAE(GraphVAE):
             return super().reconstruct(X, confounds=confounds)
         return self._staged.reconstruct(X, confounds=confounds)
 
-    def adjust(
-        self,
-        X: ArrayLike,
-        *,
-        confounds: ArrayLike | None = None,
-        reference: ArrayLike | None = None,
-        method: Literal["counterfactual", "decode"] | None = None,
-        n_draws: int | None = None,
-        interval: float | None = None,
-        coupling: Coupling = "thinning",
-        random_state: int | np.random.Generator | None = None,
-    ) -> Any:
-        """Return the connectomes as they would be at the reference motion, shaped like `X`.
-
-        Parameters are those of `InvFA.adjust`; `method` is by default what the parameter
-        `adjusting` says. As published, all subjects are decoded at the reference, and nothing is
-        drawn.
-        """
+    def _adjusted(
+        self, X: ArrayLike, interval: float | None, options: AdjustingOptions
+    ) -> NDArray[Any] | AdjustedConnectomes:
         self._check_fitted()
         if self._staged is not None:
-            chosen: Any = _METHODS[self.adjusting] if method is None else method
-            return self._staged.adjust(
-                X,
-                confounds=confounds,
-                reference=reference,
-                method=chosen,
-                n_draws=n_draws,
-                interval=interval,
-                coupling=coupling,
-                random_state=random_state,
-            )
-        if n_draws is not None or interval is not None or method == "counterfactual":
+            if options["method"] is None:
+                options["method"] = "decode" if self.adjusting == "decode" else "counterfactual"
+            return self._staged._adjusted(X, interval, options)
+        if (
+            options["n_draws"] is not None
+            or interval is not None
+            or (options["method"] == "counterfactual")
+        ):
             raise InputError(
                 f"This {type(self).__name__} is as published: it decodes, and draws nothing. Leave "
                 "out n_draws, interval and method, or fit with adjusting='replay'."
             )
-        return super().adjust(X, confounds=confounds, reference=reference)
+        given = {"confounds": options["confounds"], "reference": options["reference"]}
+        return GraphVAE.adjust(self, X, **given)
 
     @available_if(_on_stages)
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
@@ -202,6 +173,28 @@ class StagedVAE(GraphVAE):
         self._check_fitted()
         assert self._staged is not None
         return self._staged.infer_confounds(X)
+
+    @available_if(_on_factors)
+    def adapt(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        confounds: ArrayLike,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Return a copy that knows one more site; see `InvFA.adapt`.
+
+        The site is part of the pooled effect, which the network does not change: with
+        ``decoder="linear+graph"`` only. Other networks read confounds or counts themselves, and
+        would have to be trained again.
+        """
+        self._check_fitted()
+        assert self._staged is not None
+        adapted, staged = copy(self), self._staged.adapt(X, y, confounds=confounds, groups=groups)
+        adapted._use(staged)
+        adapted.n_confounds_, adapted.site_effect_ = staged.n_confounds_, staged.site_effect_
+        return adapted
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
@@ -214,17 +207,15 @@ class StagedVAE(GraphVAE):
             )
         return self._staged.predict(X, confounds=confounds)
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits or, without `y`, the mean log-likelihood per subject.
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return the mean log p(A | z, c) per subject, at its own z and motion, in nats.
 
-        As published the latter is the evidence bound of `GraphVAE.score`.
+        As published it is the evidence bound, a lower bound on log p(A | c).
         """
         self._check_fitted()
-        if self._staged is None or y is not None:
-            return super().score(X, y, confounds=confounds)
-        return self._staged.score(X, confounds=confounds)
+        if self._staged is None:
+            return super().log_likelihood(X, confounds=confounds)
+        return self._staged.log_likelihood(X, confounds=confounds)
 
     def check_parameters(self) -> None:
         """Validate the parameters, before any data are read; `fit` does so as well."""

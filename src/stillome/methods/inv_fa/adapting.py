@@ -14,6 +14,7 @@ from stillome.cohort.groups import group_levels
 from stillome.cohort.validation import check_lengths, check_traits
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.methods.inv_fa.new_site import SiteEffect, estimate_site, with_dummy, with_site
+from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.stored_factors import StoredFactors
 
 MIN_PEOPLE = 10
@@ -92,7 +93,7 @@ class AdaptingFactors(StoredFactors):
             *(self.people_.latent_sd, sites, levels),
         )
         adapted = copy(self)
-        adapted._full_model = with_site(self._full_model, site)
+        adapted._full_model = self._model_with(site)
         adapted.model_ = adapted._full_model.weighted(self.invariance_weight_)
         known = with_dummy(self.people_.confounds, sites)
         adapted.people_ = replace(self.people_, confounds=known)
@@ -100,6 +101,10 @@ class AdaptingFactors(StoredFactors):
         adapted.n_confounds_ = self.n_confounds_ + 1
         adapted.site_effect_ = site
         return adapted
+
+    def _model_with(self, site: SiteEffect) -> InvariantModel:
+        """Return the fitted parts with one more confound."""
+        return with_site(self._full_model, site)
 
     def _dummies(self) -> NDArray[np.intp]:
         """Return which confounds are 0 or 1, as the dummies of trained sites are."""
@@ -115,7 +120,15 @@ class AdaptingFactors(StoredFactors):
     def _warn_of_traits(self, y: ArrayLike | None, n_subjects: int) -> None:
         """Warn if the people of the new site have other traits than the training subjects."""
         known = self.people_.traits
-        if y is None or known is None:
+        if y is None:
+            return
+        if known is None:
+            warnings.warn(
+                "y is not used: the model was fitted without traits, so that it is not known "
+                "whether the people of the new site differ in them. Fit with y to be told.",
+                StillomeWarning,
+                stacklevel=3,
+            )
             return
         traits = check_traits(y, n_subjects=n_subjects, name="y")
         explained = ((known.coefficients * self.people_.latent_sd) ** 2).sum(axis=1)

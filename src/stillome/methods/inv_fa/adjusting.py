@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,21 +26,6 @@ from stillome.methods.stages.replay.coupling import quantile_correlation
 
 # Streams of random numbers, beside that of the positions within steps.
 _OF_Z, _OF_COUPLING, _OF_STRENGTH = 1, 2, 3
-
-
-class AdjustedConnectomes(NamedTuple):
-    """Motion-adjusted connectomes with bounds, all in the shape of the input.
-
-    Attributes
-    ----------
-    connectomes : array
-    lower, upper : array
-        Contain the count at the reference with the probability asked for.
-    """
-
-    connectomes: NDArray[Any]
-    lower: Floats
-    upper: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,8 @@ def fit_decoder(
             state.update_rates()
             change = max(change, state.improve_susceptibility())
         if iterations.converged(change):
-            if susceptible or len(counts) < _SUBJECTS_FOR_SUSCEPTIBILITY * len(shares):
+            enough = len(counts) >= _SUBJECTS_FOR_SUSCEPTIBILITY * len(shares)
+            if susceptible or not enough or not len(shares):
                 break
             susceptible = True
     state.update_rates()
@@ -80,7 +81,7 @@ def fit_decoder(
         state.update_rates()
     start = state.dispersion.astype(np.float64)
     dispersion = likely_dispersion(counts, state.rates, start, iterations)
-    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions)
+    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, groups)
     return Decoder(
         offset=state.offset.astype(np.float64),
         loadings=state.loadings.astype(np.float64),

@@ -147,7 +147,8 @@ def fit_encoder(
     standard = _standardised(values, offset, scale)
     drift = _fit_drift(standard, motion, design, tuning, iterations)
     standard -= motion.values @ drift.astype(values.dtype)
-    common_scale = fit_common_scale(motion.scatter(standard, around_motion=False), motion.values)
+    scatter = motion.scatter(standard, around_motion=False)
+    common_scale = fit_common_scale(scatter, motion.values, motion.groups)
     standard *= bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     weights, share = _analyse_factors(apart, n_components, n_lost, tuning)
@@ -207,7 +208,7 @@ def _fit_drift(
         pool_effects(slope, own, design, individual, n_alone, tuning.stages, iterations).effects
         for slope in slopes
     ]
-    return np.stack(pooled) / motion.spread[:, None]
+    return np.reshape(pooled, slopes.shape) / motion.spread[:, None]
 
 
 def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:

@@ -112,7 +112,7 @@ def _best_ridge(
         shrunk = 1 / (values + penalty)
         dual = vectors @ (shrunk[:, None] * rotated)
         residual = _left_out(vectors, shrunk, penalty, dual, labels)
-        error = float((residual**2).mean())
+        error = float((residual**2).sum())
         if best is None or error < best[0]:
             best = (error, dual, targets - residual)
     assert best is not None

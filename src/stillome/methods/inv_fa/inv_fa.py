@@ -1,18 +1,18 @@
 """InvFA: motion-invariant factor analysis of connectomes."""
 
-from typing import Any, Literal, Self, overload
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import shaped_like
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
-from stillome.methods.cautions import warn_if_not_routed, warn_if_unlike_training
+from stillome.methods.cautions import warn_if_unlike_training, warn_of_inference
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
-from stillome.methods.inv_fa.adjusting import AdjustedConnectomes, Adjusting, log_likelihood
+from stillome.methods.inv_fa.adjusting import Adjusting, log_likelihood
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
@@ -26,9 +26,10 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.stages.replay.coupling import Coupling, check_coupling
+from stillome.methods.stages.replay.coupling import check_coupling
 from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.uncertain_answers import AdjustedConnectomes, AdjustingOptions
 
 
 class InvFA(ReweightedFactors):
@@ -149,39 +150,12 @@ class InvFA(ReweightedFactors):
         self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
 
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[False] = ...
-    ) -> Floats: ...
-
-    @overload
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
-    ) -> tuple[Floats, Floats]: ...
-
-    def transform(
-        self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
-    ) -> Any:
-        """Return posterior means of z, and their standard deviations if asked for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-        confounds : array-like of shape (n,) or (n, C), optional
-            NaN, or nothing at all, where motion is unknown: it is inferred from the connectome.
-        return_std : bool, default=False
-
-        Returns
-        -------
-        Z : array of shape (n, n_components)
-        std : array of shape (n, n_components)
-            Only with ``return_std=True``.
-        """
+    def _posterior(
+        self, X: ArrayLike, confounds: ArrayLike | None, *, with_std: bool
+    ) -> tuple[Floats, Floats | None]:
         edges = self._new_edges(X, confounds)
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
-        if not return_std:
-            return latent
-        return latent, self.model_.latent_sd(edges, motion).copy()
+        return latent, self.model_.latent_sd(edges, motion).copy() if with_std else None
 
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
@@ -194,55 +168,16 @@ class InvFA(ReweightedFactors):
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
         return shaped_like(self.model_.expected(latent, motion, motion), connectomes)
 
-    def adjust(
-        self,
-        X: ArrayLike,
-        *,
-        confounds: ArrayLike | None = None,
-        reference: ArrayLike | None = None,
-        method: Literal["counterfactual", "decode"] = "counterfactual",
-        n_draws: int | None = None,
-        interval: float | None = None,
-        coupling: Coupling = "thinning",
-        random_state: int | np.random.Generator | None = None,
-    ) -> Any:
-        """Return the connectomes as they would be at the reference motion.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-            Counts stay whole numbers; weights stay weights. Nothing becomes negative.
-        confounds : array-like of shape (n,) or (n, C), optional
-            Inferred where missing. A subject at the reference is returned unchanged.
-        reference : float or array-like of shape (C,), default 0
-            In the users' units.
-        method : {"counterfactual", "decode"}, default="counterfactual"
-            "counterfactual" keeps the quantile of every observed count; "decode" returns the
-            paper's A*, the expected connectome at the reference given z, which keeps of a person
-            only what z represents.
-        n_draws : int, optional
-            Number of imputations: the result gets a first axis of this length. Each is a draw of
-            what is not known: motion effects (the same error for all subjects of a draw), z, the
-            position of counts within their steps, and the noise that `coupling` describes.
-            Without, one connectome per subject at the estimated effects.
-        interval : float, optional
-            Also return bounds that hold with this probability, e.g. 0.9, for every edge (counts
-            only). Bounds of totals and graph measures are quantiles over draws.
-        coupling : {"thinning", "quantile"}, default="thinning"
-            For draws and intervals: how a count at the reference hangs together with the observed
-            one. "thinning": motion lost streamlines one by one, and which ones is not known.
-            "quantile": a count keeps its quantile, and motion added no noise.
-        random_state : int or Generator, optional
-            Another seed than the constructor's.
-
-        Returns
-        -------
-        array, or AdjustedConnectomes with ``interval``
-        """
+    def _adjusted(
+        self, X: ArrayLike, interval: float | None, options: AdjustingOptions
+    ) -> NDArray[Any] | AdjustedConnectomes:
+        confounds, method = options["confounds"], options["method"]
+        n_draws, coupling = options["n_draws"], options["coupling"]
         connectomes, edges = self._new_connectomes(X, confounds), self._new_edges(X)
-        level, motion = self._reference(reference), self._motion(confounds, len(edges))
+        level = self._reference(options["reference"])
+        motion = self._motion(confounds, len(edges))
         check_coupling(coupling)
-        if method not in ("counterfactual", "decode"):
+        if method not in (None, "counterfactual", "decode"):
             raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
         latent, motion = self.model_.encode(edges, motion)
         if method == "decode":
@@ -250,7 +185,8 @@ class InvFA(ReweightedFactors):
                 raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
             there = np.broadcast_to(level, motion.shape)
             return shaped_like(self.model_.expected(latent, there), connectomes)
-        seed = check_seed(self.random_state if random_state is None else random_state)
+        given = options["random_state"]
+        seed = check_seed(self.random_state if given is None else given)
         task = Adjusting(self.model_, edges, latent, motion, level, seed, answer_dtype(X))
         if n_draws is None:
             answer = shaped_like(task.estimate(), connectomes)
@@ -259,23 +195,21 @@ class InvFA(ReweightedFactors):
             answer = np.stack([shaped_like(task.draw(i, coupling), connectomes) for i in range(n)])
         if interval is None:
             return answer
-        bounds = (shaped_like(bound, connectomes) for bound in task.bounds(interval, coupling))
-        return AdjustedConnectomes(answer, *bounds)
+        lower, upper = (shaped_like(one, connectomes) for one in task.bounds(interval, coupling))
+        return AdjustedConnectomes(answer, lower, upper)
 
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X, confounds)
         latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
         if self.people_.traits is None:
-            raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
+            raise NotFittedError(
+                f"{self._name} was fitted without traits. Call fit(X, y, ...) first."
+            )
         return self._shaped_traits(self.people_.traits.predict(latent))
 
-    def score(
-        self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
-    ) -> float:
-        """Return R² of the traits or, without `y`, the mean log-likelihood per subject."""
-        if y is not None:
-            return super().score(X, y, confounds=confounds)
+    def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
+        """Return the mean log p(A | z, c) per subject, at its own z and motion, in nats."""
         edges = self._new_edges(X, confounds)
         return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
 
@@ -302,8 +236,8 @@ class InvFA(ReweightedFactors):
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:
-        if confounds is None:
-            warn_if_not_routed(type(self).__name__)
+        if confounds is None and self.n_confounds_:
+            warn_of_inference()
             return np.full((n_subjects, self.n_confounds_), np.nan)
         motion = self._new_confounds(confounds, n_subjects, allow_missing=True)
         low, high = self.people_.confounds.bounds

@@ -173,7 +173,9 @@ class ModelFit:
         decoder = replace(model.decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
         functions_ = self.basis(self.confounds)
         tuning = self.tuning.stages
-        zeros = fit_zero_model(self.counts, functions_, self.design, tuning, self.iterations)
+        zeros = fit_zero_model(
+            *(self.counts, functions_, self.design, tuning, self.iterations, self.motion.groups)
+        )
         return replace(model, decoder=decoder, zeros=zeros)
 
     def model_of_counts(self) -> InvariantModel:
@@ -195,7 +197,9 @@ class ModelFit:
             if changed:
                 model, law, _ = self._with_presence(model, known)
         calibration, small = self._calibration(law)
-        spread = fit_effect_spread(self.counts, model.effect, self.motion.values)
+        spread = fit_effect_spread(
+            self.counts, model.effect, self.motion.values, self.motion.groups
+        )
         return replace(model, calibration=calibration, small=small, effect_spread=np.array(spread))
 
     def with_unknown_motion(self, model: InvariantModel) -> InvariantModel:

@@ -7,7 +7,7 @@ Individual differences of a few people go together over edges, and are accounted
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,23 @@ from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.effect import refit_baseline
+from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import pool_effects
-from stillome.methods.stages.numeric_limits import LARGEST_SLOPE
+from stillome.methods.stages.motion_effect.pooling import (
+    PooledEffect,
+    pool_effects,
+    strongest_directions,
+)
+from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.replay.counterfactual import positions_in_step
 from stillome.methods.stages.replay.imputation import without_zeros
 
 _LEAST_DEVIATION = 0.1  # of probits of presence, as in the fit
-_SOMETIMES_PRESENT, _UNKNOWN_VARIANCE = 3, 100.0  # people; of an edge that fewer have
+_ROUNDS, _CONVERGED = 20, 1e-3  # of likelihood steps and pooling; largest change of a log rate
+_LEAST_INFORMATION = 1e-3
 _UNKNOWN_SD = 0.5  # of the dummy of a site that was not named
+
+Model = TypeVar("Model", bound=InvariantModel)
 
 
 class SiteEffect(NamedTuple):
@@ -85,42 +92,88 @@ def estimate_site(
     """
     counts = model.counts(edges)
     functions = model.basis(confounds).astype(np.float32)
-    present = counts > 0
     if bool(model.whole):
         counts = _imputed(model, counts, confounds)
-    there = refit_baseline(counts, functions, model.effect)
-    raw = np.clip(there.baseline - model.effect.baseline, -LARGEST_SLOPE, LARGEST_SLOPE)
-    rates = there.rates(functions)
-    shrink = 1 / (1 + rates * model.effect.dispersion.astype(rates.dtype))
-    information = (rates * shrink).sum(axis=0, dtype=np.float64)
-    alike = design_effect((counts - rates) * shrink, groups)
-    # The new mean is compared with that of the training subjects, whose number is about this.
-    n = 1 / (alike / len(counts) + 1 / float(model.basis.longest) ** 2)
     individual = IndividualDifferences(
         model.decoder.loadings.T * latent_sd, np.ones((1, len(latent_sd)))
     )
-    design = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions)
-    patterns = _patterns(model, confounds.shape[1], sites)
-    design = EdgeDesign(
-        np.hstack([design.features, patterns]), n_regions, design.mapped, _least_variances(present)
-    )
-    own = individual.own_variances(len(counts) / n / (information + 1e-3), n)
-    own = np.maximum(own, design.least_variances)
-    pooled = pool_effects(raw, own, design, individual, n)
-    errors = pooled.shared_errors.directions()
+    usual = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions)
+    features = np.hstack([usual.features, _patterns(model, confounds.shape[1], sites)])
+    design = EdgeDesign(features, n_regions, usual.mapped, usual.least_variances)
+    effects = np.zeros(counts.shape[1])
+    for _ in range(_ROUNDS):
+        raw, variances, alike = _step(model.effect, effects, counts, functions, groups)
+        # The new mean is compared with that of the training subjects, whose number is about this.
+        n = 1 / (alike / len(counts) + 1 / float(model.basis.longest) ** 2)
+        own = individual.own_variances(variances * len(counts) / n, n)
+        pooled = pool_effects(raw, own, design, individual, n)
+        change, effects = pooled.effects - effects, pooled.effects
+        if np.abs(change).max() < _CONVERGED:
+            break
+    there = functions.mean(axis=0, dtype=np.float64)
+    chance = alike / len(counts) + (1 + there @ there) / float(model.basis.longest) ** 2
+    return _with_reference(pooled, model.effect, there, individual, chance, len(counts))
+
+
+def _step(
+    effect: MotionEffect,
+    site: Floats,
+    counts: NDArray[np.float32],
+    functions: NDArray[np.float32],
+    groups: Levels | None,
+) -> tuple[Floats, Floats, float]:
+    """Take a likelihood step from the effects of a site (E,).
+
+    Precision is that of the rates expected, not of the counts observed: with the latter, weak
+    edges that happen to have fibres in a few people count as well known, and all others as
+    unknown, so that weak edges seem to gain.
+
+    Returns
+    -------
+    raw, variances : arrays of shape (E,)
+        Where it leads, and its variances if scans are independent.
+    alike : float
+        How many times larger they are; see `design_effect`.
+    """
+    rates = replace(effect, baseline=effect.baseline + site).rates(functions)
+    shrink = 1 / (1 + rates * effect.dispersion.astype(rates.dtype))
+    residual = (counts - rates) * shrink
+    information = (rates * shrink).sum(axis=0, dtype=np.float64) + _LEAST_INFORMATION
+    step = residual.sum(axis=0, dtype=np.float64) / information
+    raw = np.clip(site + np.clip(step, -LARGEST_STEP, LARGEST_STEP), -LARGEST_SLOPE, LARGEST_SLOPE)
+    return raw, 1 / information, design_effect(residual, groups)
+
+
+def _with_reference(
+    pooled: PooledEffect,
+    effect: MotionEffect,
+    functions: Floats,
+    individual: IndividualDifferences,
+    chance: float,
+    n_subjects: int,
+) -> SiteEffect:
+    """Add the error of the reference site to that of the new one.
+
+    The effect is the difference of the new site from what the model expects of the same people at
+    the reference site. However many people there are, the difference is not known better than
+    that expectation: the model's slopes times the mean functions (P,) of these people.
+
+    People also differ in the number of fibres of their whole brain, which looks like a site that
+    changes all edges alike. So the mean over edges is known as well as the difference of two
+    samples of people, whose mean z differ by chance with the variance `chance`, and no better.
+    """
+    of_reference = functions[:, None, None] * effect.errors
+    shared = np.vstack([pooled.shared_errors.directions(), *of_reference])
+    variances = pooled.uncertainties**2 + functions**2 @ effect.uncertainties**2
+    least = chance * (individual.loadings.mean(axis=0) ** 2).sum()
+    missing = max(least - (shared.mean(axis=1) ** 2).sum(), 0.0)
+    errors = strongest_directions(np.vstack([shared, np.full(len(variances), missing**0.5)]).T)
+    own = np.maximum(variances - (errors**2).sum(axis=0), 0)
     mean = float(pooled.effects.mean())
-    rest = np.maximum(pooled.uncertainties**2 - (errors**2).sum(axis=0), 0).sum() / len(raw) ** 2
-    half = 1.96 * float(np.sqrt((errors.mean(axis=1) ** 2).sum() + rest))
+    half = 1.96 * float(np.sqrt((errors.mean(axis=1) ** 2).sum() + own.sum() / len(own) ** 2))
     return SiteEffect(
-        len(counts), pooled.effects, pooled.uncertainties, errors, mean, mean - half, mean + half
+        n_subjects, pooled.effects, np.sqrt(variances), errors, mean, mean - half, mean + half
     )
-
-
-def _least_variances(present: NDArray[np.bool_]) -> Floats:
-    """Return the least variances (E,) of effects; see `EdgeDesign`. Few people know few edges."""
-    n_present = present.sum(axis=0)
-    least = 1 / np.maximum(n_present, 1) - 1 / len(present)
-    return np.where(n_present >= _SOMETIMES_PRESENT, least, _UNKNOWN_VARIANCE)
 
 
 def _imputed(
@@ -151,7 +204,7 @@ def _patterns(model: InvariantModel, n_confounds: int, sites: NDArray[np.intp]) 
     return np.column_stack([np.zeros((model.effect.slopes.shape[1], 0)), *columns])
 
 
-def with_site(model: InvariantModel, site: SiteEffect) -> InvariantModel:
+def with_site(model: Model, site: SiteEffect) -> Model:
     """Return the model with one more confound: 1 at the new site, 0 elsewhere."""
     basis = _with_dummy(model.basis)
     effect = replace(

@@ -1,6 +1,6 @@
 """What of z still depends on motion, as it is found, taken out, and put back for the decoder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -34,12 +34,17 @@ class RemainingDependence:
         """Find it in z (n, K) of the training subjects; `share` (K,) is the signal in each unit."""
         association = fit_association(latent, motion)
         scatter = motion.scatter(latent, around_motion=True)
-        unit_scale = fit_unit_scale(scatter, motion.values, share)
+        unit_scale = fit_unit_scale(scatter, motion.values, share, motion.groups)
         scatter *= bounded_exp(-motion.values @ unit_scale)
-        directions, scale_slopes = fit_stretched(scatter, motion.values, tuning)
+        directions, scale_slopes = fit_stretched(scatter, motion.values, tuning, motion.groups)
         left = latent - motion.values @ association
         association += _fit_association_along(directions, left, motion)
         return cls(association, unit_scale, directions, scale_slopes)
+
+    def with_function(self) -> Self:
+        """Return the same with one more function of motion, on which nothing depends."""
+        names = ("association", "unit_scale", "scale_slopes")
+        return replace(self, **{n: np.pad(getattr(self, n), ((0, 1), (0, 0))) for n in names})
 
     def removed(self, latent: Floats, functions: AnyFloats) -> Floats:
         """Return z (n, K) without it, for scans at these functions of motion (n, P)."""

@@ -1,25 +1,32 @@
 """How variances change with motion: of the encoder's input, of units of z, and along directions.
 
 All estimates are regressions of log squares on the functions of motion (Harvey 1976), shrunk to 0
-where chance explains them.
+where chance explains them. Scans of a group are alike in how far they lie from the mean, and so
+count as fewer (`n_independent`).
 """
 
 import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.cohort.groups import Levels
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.numeric_limits import LARGEST_LOG_SCALE
 
 
-def fit_common_scale(standard: AnyFloats, functions: AnyFloats) -> Floats:
+def fit_common_scale(
+    standard: AnyFloats, functions: AnyFloats, groups: Levels | None = None
+) -> Floats:
     """Find how the log standard deviation of all edges together changes with motion, (P,)."""
     log_square = np.log((standard**2).mean(axis=1, dtype=np.float64) + 1e-12)
-    slopes, variance = _log_sd_slopes(log_square[:, None], functions)
+    slopes, variance = _log_sd_slopes(log_square[:, None], functions, groups)
     return beyond_chance(slopes[:, 0], variance[0])
 
 
-def fit_unit_scale(latent: Floats, functions: AnyFloats, share: Floats) -> Floats:
+def fit_unit_scale(
+    latent: Floats, functions: AnyFloats, share: Floats, groups: Levels | None = None
+) -> Floats:
     """Find how the log standard deviation of units changes with motion, (P, K).
 
     The change is a line in the share of signal that a unit holds. The change of one unit is
@@ -29,7 +36,7 @@ def fit_unit_scale(latent: Floats, functions: AnyFloats, share: Floats) -> Float
     slopes = np.zeros((functions.shape[1], latent.shape[1]))
     if active.sum() < 3:
         return slopes
-    own, chance = _spread_slopes(latent[:, active], functions)
+    own, chance = _spread_slopes(latent[:, active], functions, groups)
     line = np.linalg.qr(np.column_stack([np.ones(active.sum()), share[active]]))[0]
     common = own @ line
     size = np.sqrt((common**2).sum(axis=1, keepdims=True))
@@ -40,7 +47,10 @@ def fit_unit_scale(latent: Floats, functions: AnyFloats, share: Floats) -> Float
 
 
 def fit_stretched(
-    latent: Floats, functions: AnyFloats, tuning: Tuning = TUNING
+    latent: Floats,
+    functions: AnyFloats,
+    tuning: Tuning = TUNING,
+    groups: Levels | None = None,
 ) -> tuple[Floats, Floats]:
     """Find directions (K, J) along which the variance of z changes with motion, and slopes (P, J).
 
@@ -54,7 +64,7 @@ def fit_stretched(
     if active.sum() < 2:
         return np.zeros((n_units, 0)), np.zeros((functions.shape[1], 0))
     units = latent[:, active] / spread[active]
-    chance = 2 * np.sqrt(active.sum() / n)
+    chance = 2 * np.sqrt(active.sum() / n_independent(units**2, functions, groups))
     found = np.zeros((int(active.sum()), 0))
     for function in functions.T.astype(np.float64):
         # Motion is skewed: without a bound, a few subjects would decide.
@@ -63,7 +73,7 @@ def fit_stretched(
         values, vectors = np.linalg.eigh((units.T * weights) @ units / n)
         found = np.hstack([found, vectors[:, np.abs(values) > tuning.scale_margin * chance]])
     basis = np.linalg.qr(found)[0]
-    slopes, variances = _spread_slopes(units @ basis, functions)
+    slopes, variances = _spread_slopes(units @ basis, functions, groups)
     directions = np.zeros((n_units, basis.shape[1]))
     directions[active] = basis / spread[active][:, None]
     return directions, beyond_chance(slopes, variances)
@@ -74,12 +84,17 @@ def bounded_exp(log_scale: AnyFloats) -> Floats:
     return np.asarray(np.exp(np.clip(log_scale, -LARGEST_LOG_SCALE, LARGEST_LOG_SCALE)))
 
 
-def _spread_slopes(table: Floats, functions: AnyFloats) -> tuple[Floats, Floats]:
+def _spread_slopes(
+    table: Floats, functions: AnyFloats, groups: Levels | None
+) -> tuple[Floats, Floats]:
     """Regress the log standard deviation of columns (n, K); slopes (P, K), variances (K,)."""
     # A thousandth of the variance keeps the logarithm of a value near 0 finite.
-    return _log_sd_slopes(np.log(table**2 + 1e-3 * table.var(axis=0)), functions)
+    return _log_sd_slopes(np.log(table**2 + 1e-3 * table.var(axis=0)), functions, groups)
 
 
-def _log_sd_slopes(log_square: Floats, functions: AnyFloats) -> tuple[Floats, Floats]:
+def _log_sd_slopes(
+    log_square: Floats, functions: AnyFloats, groups: Levels | None
+) -> tuple[Floats, Floats]:
     n, centred = len(log_square), log_square - log_square.mean(axis=0)
-    return functions.T.astype(np.float64) @ centred / n / 2, centred.var(axis=0) / (4 * n)
+    slopes = functions.T.astype(np.float64) @ centred / n / 2
+    return slopes, centred.var(axis=0) / (4 * n_independent(log_square, functions, groups))

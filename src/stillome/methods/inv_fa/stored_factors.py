@@ -5,7 +5,8 @@ from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.people import People
 from stillome.methods.linear.component_arrays import prefixed, under
-from stillome.methods.storage import ModelState, Storable
+from stillome.methods.storage import ModelState
+from stillome.methods.uncertain_answers import AdjustingWithIntervals
 
 _KEPT = (
     *("n_regions_", "n_features_in_", "n_confounds_", "_one_trait"),
@@ -13,7 +14,7 @@ _KEPT = (
 )
 
 
-class StoredFactors(Storable):
+class StoredFactors(AdjustingWithIntervals):
     """The part of `InvFA` that turns it into arrays and back."""
 
     _full_model: InvariantModel

@@ -9,7 +9,7 @@ from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
 from stillome.exceptions import ConfoundsError, InputError
-from stillome.methods.contract import TrainingData
+from stillome.methods.training_data import TrainingData
 
 MIN_SUBJECTS = 10
 
@@ -54,7 +54,9 @@ def known_subjects(data: TrainingData) -> KnownSubjects:
     if data.traits is not None:
         traits = check_traits(data.traits[known], name="y of subjects with known confounds")
     covariates = None if data.covariates is None else data.covariates[known]
-    motion = check_confounds(data.confounds[known])
+    motion = data.confounds[known]
+    if motion.shape[1]:
+        motion = check_confounds(motion)
     groups = None if data.groups is None else data.groups[known]
     return KnownSubjects(data.edges[known], motion, traits, covariates, groups)
 

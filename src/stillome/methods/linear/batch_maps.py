@@ -67,11 +67,14 @@ class FittedComBat:
             raise FitError("ComBat: every edge is the same in all subjects; nothing to harmonise.")
         self.levels = np.unique(batches)
         self._model = combat_model()(**settings)
-        self._model.fit(log_edges[:, self._varies], batch=batches)
+        if len(self.levels) > 1:
+            self._model.fit(log_edges[:, self._varies], batch=batches)
 
     def transform(self, log_edges: Floats, batches: NDArray[np.intp]) -> Floats:
-        """Return harmonised log edges (n, E); edges that never varied pass as they are."""
+        """Return harmonised log edges (n, E); edges that never varied, and one batch, stay."""
         harmonised = np.array(log_edges, dtype=np.float64)
+        if len(self.levels) == 1:
+            return harmonised
         found = self._model.transform(log_edges[:, self._varies], batch=batches)
         harmonised[:, self._varies] = found.to_numpy()
         return harmonised

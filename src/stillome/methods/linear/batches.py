@@ -54,7 +54,8 @@ class ConfoundBatches:
         confounds : array of shape (n, C)
         n_batches : int
             Largest number of motion quantiles within a site; fewer where a batch would have
-            under 10 subjects, but at least 2 where there is no site.
+            under 10 subjects, but at least 2 where there is no site. Without confounds all
+            subjects are one batch.
 
         Raises
         ------
@@ -68,7 +69,8 @@ class ConfoundBatches:
         [1, 0]
         """
         discrete = np.array(
-            [_has_few_values(column, max(n_batches, _MOST_SITES)) for column in confounds.T]
+            [_has_few_values(column, max(n_batches, _MOST_SITES)) for column in confounds.T],
+            dtype=bool,
         )
         levels, found = np.unique(confounds[:, discrete], axis=0, return_inverse=True)
         center, weights = _component(confounds[:, ~discrete])
@@ -79,7 +81,7 @@ class ConfoundBatches:
             for level in range(len(levels))
         ]
         n_used = max(len(own) for own in cuts) + 1
-        if _USUAL < n_batches != n_used and motion.size:
+        if _USUAL < n_batches != n_used and len(weights):
             warnings.warn(
                 f"n_batches={n_batches}: {n_used} are used, since a batch needs {SMALLEST_BATCH} "
                 "subjects and values of its own.",
@@ -91,7 +93,7 @@ class ConfoundBatches:
             row[: len(own)] = own
         batches = cls(discrete, levels, center, weights, cutoffs)
         sizes = np.unique(batches.of(confounds), return_counts=True)[1]
-        if len(sizes) < 2 or sizes.min() < _FEWEST:
+        if confounds.shape[1] and (len(sizes) < 2 or sizes.min() < _FEWEST):
             raise FitError(
                 f"ComBat: {len(confounds)} subjects do not fill two or more batches with at least "
                 f"{_FEWEST} each (smallest: {sizes.min()}). Give more subjects, lower n_batches, "

@@ -60,7 +60,7 @@ class LeastSquaresEraser:
         whiten = (axes * np.where(real, 1 / roots, 0.0)) @ axes.T
         unwhiten = (axes * np.where(real, roots, 0.0)) @ axes.T
         left, sizes, _ = np.linalg.svd(whiten @ (away.T @ moved / len(away)), full_matrices=False)
-        basis = left[:, sizes > _NEGLIGIBLE * max(sizes.max(), 1e-300)]
+        basis = left[:, sizes > _NEGLIGIBLE * max(sizes.max(initial=0), 1e-300)]
         return cls(center, unwhiten @ basis @ basis.T @ whiten)
 
     def erased(self, values: Floats) -> Floats:

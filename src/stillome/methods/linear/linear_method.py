@@ -13,11 +13,11 @@ from stillome.cohort.validation import check_count
 from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training
 from stillome.methods.confound_distribution import ConfoundDistribution
-from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import Arrays, prefixed, under
 from stillome.methods.linear.score_distribution import ScoreDistribution
 from stillome.methods.storage import ModelState, Storable, training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.methods.training_data import TrainingData
 from stillome.methods.trait_regression import TraitRegression
 from stillome.methods.weight_units import in_unit, weight_unit
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from stillome.arrays import Floats
 from stillome.cohort.residuals import LeastSquares, least_squares
-from stillome.methods.contract import TrainingData
 from stillome.methods.linear.component_arrays import (
     Arrays,
     pca_from_arrays,
@@ -13,6 +12,7 @@ from stillome.methods.linear.component_arrays import (
     under,
 )
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
+from stillome.methods.training_data import TrainingData
 from stillome.methods.trait_regression import TraitRegression
 
 
@@ -21,8 +21,9 @@ class PCARegression(ComponentMethod):
 
     The representation is not adjusted: `transform` returns the components with their motion
     effect, and only the regression of a trait accounts for motion (its coefficients are not
-    penalised, those of the components are). `adjust` removes from each connectome the motion
-    effect within the space of the components.
+    penalised, those of the components are). `predict` gives the trait at average motion, as it
+    does in all methods. `adjust` removes from each connectome the motion effect within the space
+    of the components.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class PCARegression(ComponentMethod):
     >>> rng = np.random.default_rng(0)
     >>> motion = rng.exponential(size=50)
     >>> X = rng.poisson(20 * np.exp(-0.3 * motion)[:, None], size=(50, 15))
-    >>> model = PCARegression(n_components=4).fit(X, y=motion, confounds=motion)
+    >>> model = PCARegression(n_components=4).fit(X, confounds=motion)
     >>> model.transform(X, confounds=motion).shape
     (50, 4)
     """
@@ -98,8 +99,10 @@ class PCARegression(ComponentMethod):
             left = nuisance.residuals(both, confounds[known])
             groups = None if data.groups is None else data.groups[known]
             head = TraitRegression.fit(left[:, :-1], left[:, -1:], groups)
+            # What motion adds to the scores is taken out of them. What it adds to the trait is no
+            # part of what a connectome tells about it, and is that of average motion.
             contrast = np.append(-head.coefficients[0], 1.0)
-            slope = nuisance.coefficients @ contrast
+            slope = nuisance.coefficients[:, :-1] @ contrast[:-1]
             level = nuisance.intercepts @ contrast - nuisance.center @ slope
             coefficients.append(np.append(head.coefficients[0], slope))
             intercepts.append(head.intercepts[0] + level)

@@ -89,8 +89,10 @@ class MotionBasis:
         scales = confounds.std(axis=0)
         columns = (confounds / scales).T
         n_knots = _n_knots(columns, tuning)
-        knots = np.stack([_place_knots(column, n_knots, tuning) for column in columns])
-        hinges = np.stack([_place_hinges(column, tuning) for column in columns])
+        knots = np.array([_place_knots(column, n_knots, tuning) for column in columns])
+        hinges = np.array([_place_hinges(column, tuning) for column in columns])
+        if not len(columns):  # without confounds there are no functions of them
+            knots, hinges = np.zeros((0, n_knots)), np.zeros((0, tuning.few_levels))
         raw = _raw_functions(columns[order], knots[order], hinges[order])
         means = raw.mean(axis=0)
         triangular = np.linalg.qr(raw - means, mode="r") / np.sqrt(len(raw))
@@ -128,7 +130,8 @@ class MotionBasis:
         confound_of = np.repeat(self.order, n_columns)[kept]
         made, unmade = self.rotation[kept], np.linalg.inv(self.rotation[kept])
         parts = [confound_of == confound for confound in range(len(n_columns))]
-        return np.stack([unmade[:, part] @ made[part] for part in parts])
+        shape = (len(parts), self.n_functions, self.n_functions)
+        return np.reshape([unmade[:, part] @ made[part] for part in parts], shape)
 
 
 class MotionFunctions(NamedTuple):
@@ -209,7 +212,7 @@ def n_independent(table: NDArray[Any], functions: NDArray[Any], groups: Levels |
     >>> n_independent(rows, rows, None), n_independent(rows, np.ones((4, 1)), rows[:, [0]] > 0)
     (4, 2.0)
     """
-    if groups is None:
+    if groups is None or not functions.shape[1]:
         return len(table)
     centred = table - table.mean(axis=0)
     effects = [design_effect(centred * one[:, None], groups) for one in functions.T]
@@ -264,7 +267,7 @@ def _n_columns(knots: Floats, hinges: Floats) -> int:
 
 def _raw_functions(columns: Floats, knots: Floats, hinges: Floats) -> Floats:
     """Return the raw functions (n, Q) of standardised confounds (C, n)."""
-    functions = []
+    functions = [columns[:0].T]
     for column, places, levels in zip(columns, knots, hinges, strict=True):
         functions.append(column)
         for level in levels[:-1][~np.isnan(levels[:-1])]:

@@ -34,6 +34,9 @@ class ChanceVariances(NamedTuple):
         return cls(tuple(groups.tolist()), float(np.mean([each.own for each in found])))
 
 
+NO_CHANCE = ChanceVariances((), 0.0)  # where nothing is estimated
+
+
 class RealShare(NamedTuple):
     """The share of normal coefficients that is no chance, and its variance given their sum.
 

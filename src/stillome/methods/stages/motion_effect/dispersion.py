@@ -9,7 +9,9 @@ import numpy as np
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.cohort.groups import Levels
 from stillome.methods.stages.convergence import Iterations, in_standard_errors
+from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.numeric_limits import DISPERSION_RANGE, LARGEST_STEP
 
@@ -103,11 +105,12 @@ def fit_dispersion_slopes(
     rates: AnyFloats,
     dispersion: Floats,
     functions: AnyFloats,
+    groups: Levels | None = None,
 ) -> Floats:
     """Estimate how the log dispersion of all edges changes with motion, shape (P,).
 
     A moment estimate of each subject's dispersion relative to the expected one, regressed on the
-    functions of motion; shrunk to 0 where chance explains it.
+    functions of motion; shrunk to 0 where chance explains it. Scans of a group count as fewer.
     """
     phi = dispersion.astype(rates.dtype)
     weights = 1 / (1 + phi * rates) ** 2
@@ -116,7 +119,8 @@ def fit_dispersion_slopes(
     log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
     log_ratio -= log_ratio.mean()
     slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)
-    return beyond_chance(slopes, log_ratio.var() / len(counts))
+    n_alone = n_independent(log_ratio[:, None], functions, groups)
+    return beyond_chance(slopes, log_ratio.var() / n_alone)
 
 
 def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:

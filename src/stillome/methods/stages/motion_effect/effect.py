@@ -16,7 +16,7 @@ from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
-from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
+from stillome.methods.stages.motion_effect.chance_share import NO_CHANCE, ChanceVariances
 from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion,
     fit_dispersion_slopes,
@@ -121,6 +121,8 @@ def fit_effect_and_chance(
     """
     iterations = iterations or Iterations(tuning)
     state = _fit_each_edge(counts, functions, iterations)
+    if not functions.shape[1]:
+        return state, NO_CHANCE
     scores, _ = _scores(counts, functions, state, design, groups)
     individual = scores.factors(tuning)
     if by_chance is None:
@@ -154,7 +156,7 @@ def fit_effect_and_chance(
             break
     rates = state.rates(functions)
     dispersion = fit_dispersion(counts, rates)
-    slopes = fit_dispersion_slopes(counts, rates, dispersion, functions)
+    slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
     found = pooled or []
     effect = replace(
         state,

@@ -9,13 +9,16 @@ used for uncertainty only: which subject is the more susceptible one remains unk
 import numpy as np
 
 from stillome.arrays import AnyFloats
+from stillome.cohort.groups import Levels, design_effect
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 
 _LARGEST = 1.0  # standard deviation; beyond it many effects would have the other sign
 _ROUNDS = 3  # of weighting the regression by its own predictions
 
 
-def fit_effect_spread(counts: AnyFloats, effect: MotionEffect, functions: AnyFloats) -> float:
+def fit_effect_spread(
+    counts: AnyFloats, effect: MotionEffect, functions: AnyFloats, groups: Levels | None = None
+) -> float:
     """Return the standard deviation of the strength, relative to its mean.
 
     Parameters
@@ -24,6 +27,8 @@ def fit_effect_spread(counts: AnyFloats, effect: MotionEffect, functions: AnyFlo
     effect : MotionEffect
     functions : array of shape (n, P)
         Of the subjects' motion.
+    groups : array of shape (n, 1) or (n, 3), optional
+        Whose scans are alike; see `group_levels`.
     """
     rates = effect.rates(functions)
     usual = np.exp(effect.baseline).astype(rates.dtype)
@@ -46,5 +51,7 @@ def fit_effect_spread(counts: AnyFloats, effect: MotionEffect, functions: AnyFlo
         intercept, slope = covariance @ (weighted @ squares)
         expected = np.maximum(design @ [intercept, max(slope, 0.0)], 1e-3 * squares.mean() + 1e-12)
         precision = 1 / (2 * expected**2)  # the variance of a squared normal variable
-    kept = max(0.0, 1 - covariance[1, 1] / max(slope**2, 1e-12)) if slope > 0 else 0.0
+    influence = (covariance[1] @ weighted) * (squares - expected)
+    variance = covariance[1, 1] * design_effect(influence[:, None], groups)
+    kept = max(0.0, 1 - variance / max(slope**2, 1e-12)) if slope > 0 else 0.0
     return float(min(np.sqrt(max(slope, 0.0) * kept), _LARGEST))

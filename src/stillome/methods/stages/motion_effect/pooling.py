@@ -50,11 +50,21 @@ class SharedErrors(NamedTuple):
     def directions(self) -> Floats:
         """Return independent directions (16, E), each to be times a standard normal number."""
         values, vectors = np.linalg.eigh(self.covariance)
-        scaled = self.design @ (vectors * np.sqrt(np.maximum(values, 0)))
-        _, turns = np.linalg.eigh(scaled.T @ scaled)
-        directions = (scaled @ turns[:, ::-1][:, :_N_ERRORS]).T
-        missing = _N_ERRORS - len(directions)
-        return np.pad(directions, ((0, max(missing, 0)), (0, 0)))
+        return strongest_directions(self.design @ (vectors * np.sqrt(np.maximum(values, 0))))
+
+
+def strongest_directions(errors: Floats) -> Floats:
+    """Return the 16 directions (16, E) with most of the variance of independent errors (E, R).
+
+    Examples
+    --------
+    >>> strongest_directions(np.diag([1.0, 2.0])).shape
+    (16, 2)
+    """
+    _, turns = np.linalg.eigh(errors.T @ errors)
+    directions = (errors @ turns[:, ::-1][:, :_N_ERRORS]).T
+    missing = _N_ERRORS - len(directions)
+    return np.pad(directions, ((0, max(missing, 0)), (0, 0)))
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,9 @@ class _PresenceFit:
 
     def errors(self) -> Floats:
         """Return the errors of slopes that edges share, (P, R, E)."""
-        return np.stack([effect.shared_errors.directions() for effect in self.pooled or []])
+        if not self.pooled:
+            return np.zeros((0, 0, len(self.deviations)))
+        return np.stack([effect.shared_errors.directions() for effect in self.pooled])
 
     def derivatives(self) -> _Derivatives:
         """Differentiate the likelihood in the probit."""
@@ -202,6 +204,8 @@ class _PresenceFit:
         self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
     ) -> float:
         """Take one likelihood step for every edge, and pool the estimates it leads to."""
+        if not len(self.slopes):  # without confounds
+            return 0.0
         residual, weights = self.derivatives()
         n, width = len(residual), 1 + self.functions.shape[1]
         columns = np.column_stack([np.ones(n, np.float32), self.functions])

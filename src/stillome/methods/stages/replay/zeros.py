@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from stillome.arrays import Floats
+from stillome.cohort.groups import Levels
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import pool_effects
@@ -42,6 +44,7 @@ def fit_zero_model(
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
+    groups: Levels | None = None,
 ) -> ZeroModel:
     """Fit by least squares of the zero pattern on motion, pooled over edges.
 
@@ -53,19 +56,22 @@ def fit_zero_model(
     design : EdgeDesign
     tuning : StageTuning
     iterations : Iterations, optional
+    groups : array of shape (n, 1) or (n, 3), optional
+        Whose scans are alike, and count as fewer; see `group_levels`.
     """
     empty = (weights == 0).astype(np.float64)
     n = len(empty)
     baseline = empty.mean(axis=0)
-    if not _depends_on_motion(empty.mean(axis=1), functions, tuning.zero_level):
+    if not _depends_on_motion(empty.mean(axis=1), functions, tuning.zero_level, groups):
         return no_zero_model(weights, functions.shape[1])
     residual = empty - baseline
     slopes = functions.T @ residual / n
     individual = IndividualDifferences.find(residual - functions @ slopes, tuning=tuning)
-    variances = np.maximum(baseline * (1 - baseline), 1 / n) / n
-    own = individual.own_variances(variances, n)
+    n_alone = n_independent(residual, functions, groups)
+    variances = np.maximum(baseline * (1 - baseline), 1 / n) / n_alone
+    own = individual.own_variances(variances, n_alone)
     pooled = [
-        pool_effects(slope, own, design, individual, n, tuning, iterations).effects
+        pool_effects(slope, own, design, individual, n_alone, tuning, iterations).effects
         for slope in slopes
     ]
     # Where an edge is empty in all subjects, or in none, no change can be seen.
@@ -79,13 +85,19 @@ def no_zero_model(weights: NDArray[Any], n_functions: int) -> ZeroModel:
     return ZeroModel(baseline, np.zeros((n_functions, weights.shape[1])))
 
 
-def _depends_on_motion(share: Floats, functions: Floats, level: float) -> bool:
-    """F test of the share of empty edges on the functions of motion."""
+def _depends_on_motion(
+    share: Floats, functions: Floats, level: float, groups: Levels | None
+) -> bool:
+    """F test of the share of empty edges on the functions of motion.
+
+    Scans of a group are alike, so that chance explains more by as much as n exceeds their number.
+    """
     n, n_functions = functions.shape
     total = ((share - share.mean()) ** 2).sum()
-    if total == 0 or n <= n_functions + 2:
+    if total == 0 or n <= n_functions + 2 or not n_functions:
         return False
     explained = n * ((functions.T @ (share - share.mean()) / n) ** 2).sum()
     spread = max(total - explained, 1e-12) / (n - n_functions - 1)
-    statistic = explained / n_functions / spread
+    alike = n / n_independent(share[:, None], functions, groups)
+    statistic = explained / n_functions / spread / alike
     return bool(stats.f.sf(statistic, n_functions, n - n_functions - 1) < level)
