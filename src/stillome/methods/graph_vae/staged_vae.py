@@ -18,6 +18,7 @@ from stillome.methods.graph_vae.history import history_table
 from stillome.methods.graph_vae.network_model import NetworkModel
 from stillome.methods.graph_vae.person_fit import PersonFit
 from stillome.methods.graph_vae.replayed_network import ReplayedNetwork
+from stillome.methods.graph_vae.torch_threads import torch_on_one_thread
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, known_subjects
 from stillome.methods.stages.replay.coupling import Coupling
@@ -54,6 +55,7 @@ class StagedVAE(GraphVAE):
     def _conditional(self) -> bool:
         return self.departures.motion_effect == "concatenated"
 
+    @torch_on_one_thread()
     def fit(
         self,
         X: ArrayLike,

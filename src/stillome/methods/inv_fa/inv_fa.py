@@ -29,6 +29,7 @@ from stillome.methods.inv_fa.tuning import TUNING
 from stillome.methods.stages.replay.coupling import Coupling, check_coupling
 from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
+from stillome.threads import one_thread
 
 
 class InvFA(ReweightedFactors):
@@ -98,6 +99,7 @@ class InvFA(ReweightedFactors):
     _tuning = TUNING  # benchmarks/sensitivity.py fits with other records
     _person: PersonPart | None = None  # another model of the person on the same stages
 
+    @one_thread()
     def fit(
         self,
         X: ArrayLike,
@@ -159,6 +161,7 @@ class InvFA(ReweightedFactors):
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
+    @one_thread()
     def transform(
         self, X: ArrayLike, *, confounds: ArrayLike | None = None, return_std: bool = False
     ) -> Any:
@@ -183,10 +186,12 @@ class InvFA(ReweightedFactors):
             return latent
         return latent, self.model_.latent_sd(edges, motion).copy()
 
+    @one_thread()
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
         return self.model_.inference.infer(self.model_.counts(self._new_edges(X)))
 
+    @one_thread()
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
         connectomes = self._new_connectomes(X, confounds)
@@ -194,6 +199,7 @@ class InvFA(ReweightedFactors):
         latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
         return shaped_like(self.model_.expected(latent, motion, motion), connectomes)
 
+    @one_thread()
     def adjust(
         self,
         X: ArrayLike,
@@ -262,6 +268,7 @@ class InvFA(ReweightedFactors):
         bounds = (shaped_like(bound, connectomes) for bound in task.bounds(interval, coupling))
         return AdjustedConnectomes(answer, *bounds)
 
+    @one_thread()
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
         edges = self._new_edges(X, confounds)
@@ -270,6 +277,7 @@ class InvFA(ReweightedFactors):
             raise NotFittedError("InvFA was fitted without traits. Call fit(X, y, ...) first.")
         return self._shaped_traits(self.people_.traits.predict(latent))
 
+    @one_thread()
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, *, confounds: ArrayLike | None = None
     ) -> float:
