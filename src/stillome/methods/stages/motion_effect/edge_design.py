@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.region_map import map_features
 
 # An edge that fewer subjects have shows no effect of its own: everything is shared.
@@ -40,7 +41,7 @@ class EdgeDesign:
         log_means: Floats,
         lengths: Floats | None,
         n_regions: int,
-        present: NDArray[np.bool_] | None = None,
+        present: AnyTable | None = None,
     ) -> "EdgeDesign":
         """Describe edges by their strength and, where known, presence and length (squared too).
 
@@ -54,12 +55,13 @@ class EdgeDesign:
         lengths : array of shape (E,) in mm, or None
             0 where unknown.
         n_regions : int
-        present : array of shape (n, E), optional
+        present : array or table of shape (n, E), optional
             Where subjects have fibres; everywhere without.
         """
-        least_variances = np.zeros(len(log_means))
+        least_variances, shares = np.zeros(len(log_means)), None
         if present is not None:
-            n_present = present.sum(axis=0)
+            n_present = EdgeTable.of(present).each(lambda block: block.sum(axis=0))
+            shares = _log_odds(n_present, len(present))
             usual = n_present >= _SOMETIMES_PRESENT
             least_variances = 1 / np.maximum(n_present, 1) - 1 / len(present)
             least_variances = np.where(usual, least_variances, _UNKNOWN)
@@ -67,7 +69,6 @@ class EdgeDesign:
                 # Nothing is known of weaker edges; the effect of strength is not extrapolated.
                 log_means = np.maximum(log_means, log_means[usual].min())
         columns = [np.ones(len(log_means))]
-        shares = None if present is None else _log_odds(present)
         known_lengths: Floats | None = None
         if lengths is not None and lengths.any():
             known_lengths = np.where(lengths > 0, lengths, np.nan)
@@ -89,7 +90,6 @@ class EdgeDesign:
         return np.hstack([self.features, regions, self.mapped, loadings])
 
 
-def _log_odds(present: NDArray[np.bool_]) -> Floats:
+def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:
     """Return the log odds of fibres in an edge (E,), also where all or no subjects have them."""
-    n_present = present.sum(axis=0)
-    return np.asarray(np.log((n_present + 0.5) / (len(present) - n_present + 0.5)))
+    return np.asarray(np.log((n_present + 0.5) / (n - n_present + 0.5)))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -31,14 +32,16 @@ class IndividualDifferences(NamedTuple):
 
     @classmethod
     def find(
-        cls, residual: NDArray[Any], n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
+        cls, residual: AnyTable, n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
     ) -> Self:
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
-        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
-        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
+        table = EdgeTable.of(residual)
+        means, spread = table.each(_mean_and_spread)
+        standard = table.then(_standardised, means, spread)
         spectrum = leading_factors(standard, None, n_lost)
-        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
-        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
+        factors = spectrum.scores[:, : spectrum.n_signal]
+        loadings = standard.each(lambda block: factors.T.astype(block.dtype) @ block)
+        loadings = loadings.T.astype(np.float64) / np.sqrt(len(table))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
         return cls(loadings * spread[:, None], reliability, tuning.least_own)
 
@@ -67,3 +70,11 @@ class IndividualDifferences(NamedTuple):
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
+
+
+def _mean_and_spread(block: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    return block.mean(axis=0), block.std(axis=0, dtype=np.float64) + 1e-12
+
+
+def _standardised(block: NDArray[Any], means: NDArray[Any], spread: Floats) -> NDArray[Any]:
+    return (block - means) / spread.astype(block.dtype)
