@@ -22,9 +22,7 @@ class BlockStore(ABC):
     dtype : numpy.dtype
     """
 
-    def __init__(
-        self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]) -> None:
         self.shape, self.blocks, self.dtype = shape, blocks, dtype
 
     def read(self, number: int) -> NDArray[Any]:
@@ -59,9 +57,7 @@ class BlockStore(ABC):
 class MemoryStore(BlockStore):
     """Blocks in memory."""
 
-    def __init__(
-        self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]) -> None:
         super().__init__(shape, blocks, dtype)
         n = shape[0]
         self._kept = [np.empty((n, edges.stop - edges.start), dtype) for edges in blocks]
@@ -79,9 +75,7 @@ class FileStore(BlockStore):
     It is read and not mapped, so that its pages do not count as memory of the process.
     """
 
-    def __init__(
-        self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]
-    ) -> None:
+    def __init__(self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]) -> None:
         super().__init__(shape, blocks, dtype)
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the store
@@ -93,7 +87,7 @@ class FileStore(BlockStore):
         width = edges.stop - edges.start
         first, last, _ = rows.indices(self.shape[0])
         values = np.empty((last - first, width), self.dtype)
-        view = memoryview(values).cast("B") if values.size else memoryview(b"")
+        view = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         at, done = self._place(number, first), 0
         while done < values.nbytes:
             read = os.preadv(self._file.fileno(), [view[done:]], at + done)
@@ -107,7 +101,7 @@ class FileStore(BlockStore):
 
     def _write(self, number: int, start: int, values: NDArray[Any]) -> None:
         block = np.ascontiguousarray(values, dtype=self.dtype)
-        view = memoryview(block).cast("B") if block.size else memoryview(b"")
+        view = memoryview(block.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         at, done = self._place(number, start), 0
         while done < block.nbytes:
             try:
@@ -124,6 +118,6 @@ class FileStore(BlockStore):
 
 def _no_room(error: OSError) -> FileError:
     return FileError(
-        f"{tempfile.gettempdir()}: cannot be written to ({error.strerror or error}), and the blocks "
-        "of this fit do not fit into memory. Make room there, or set TMPDIR to a larger disk."
+        f"{tempfile.gettempdir()}: cannot be written to ({error.strerror or error}), and a fit keeps "
+        "what does not fit into memory. Make room there, or set TMPDIR to a larger disk."
     )

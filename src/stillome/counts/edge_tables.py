@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from stillome.counts.block_store import BlockStore, FileStore, MemoryStore
-from stillome.counts.workers import in_order, n_workers
+from stillome.counts.workers import MOST_WORKERS, in_order
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
 _LEAST_WIDTH = 16  # edges; with fewer, matrix products take longer than reading
@@ -60,7 +60,7 @@ class BlockPlan:
         n, n_edges = max(shape[0], 1), max(shape[1], 1)
         width = max(_ELEMENTS // n, _LEAST_WIDTH)
         if memory is not None:
-            fits = int(memory / 2 / (4 * _TEMPORARIES * n * n_workers()))
+            fits = int(memory / 2 / (4 * _TEMPORARIES * n * MOST_WORKERS))
             width = max(min(width, fits), 1)
         on_disk = memory is not None and 4 * _STORED * n * n_edges > memory
         return cls(min(width, n_edges), on_disk)
@@ -206,9 +206,12 @@ Kind = TypeVar("Kind", bound=AnyTable)
 
 def of_kind(values: Kind, function: Callable[..., NDArray[Any]], *others: Any) -> Kind:
     """Apply a function as `EdgeTable.then` does: a table to a table, an array to an array."""
+    answer: Any
     if isinstance(values, EdgeTable):
-        return values.then(function, *others)
-    return function(values, *others)
+        answer = values.then(function, *others)
+    else:
+        answer = function(values, *others)
+    return answer
 
 
 def of_edges(values: Any, edges: slice) -> Any:

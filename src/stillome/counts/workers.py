@@ -11,7 +11,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-_MOST_WORKERS = 4
+MOST_WORKERS = 4
 _here = threading.local()  # whether this thread is one of ours
 _chosen: list[int] = []
 
@@ -27,8 +27,8 @@ def n_workers() -> int:
     if _chosen:
         return _chosen[-1]
     given = os.environ.get("OMP_NUM_THREADS", "")
-    allowed = int(given) if given.isdigit() and int(given) > 0 else _MOST_WORKERS
-    return max(1, min(len(os.sched_getaffinity(0)), allowed, _MOST_WORKERS))
+    allowed = int(given) if given.isdigit() and int(given) > 0 else MOST_WORKERS
+    return max(1, min(len(os.sched_getaffinity(0)), allowed, MOST_WORKERS))
 
 
 @contextmanager

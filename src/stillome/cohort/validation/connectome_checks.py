@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.validation.number_checks import as_numbers, check_count
+from stillome.cohort.validation.sliced import is_sliced, read_slice
 from stillome.exceptions import InputError
 
 # Large stacks are judged in slices of about this many bytes, so that a memory-mapped cohort is
@@ -66,7 +67,8 @@ def check_connectomes(
     Returns
     -------
     numpy.ndarray
-        The same values without a copy where possible; integer or floating dtype.
+        The same values without a copy where possible; integer or floating dtype. An array in a
+        store (zarr, HDF5, Dask) is looked at in slices, and given back as it is.
 
     Raises
     ------
@@ -82,20 +84,30 @@ def check_connectomes(
     ...
     stillome.exceptions.InputError: connectomes: subject 0 has -2 at edge (0, 2); fibre counts must be finite and ≥ 0. Correct or leave out this subject.
     """  # noqa: E501
-    array = as_numbers(connectomes, name)
+    array = (
+        _in_store(connectomes, name) if is_sliced(connectomes) else as_numbers(connectomes, name)
+    )
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     _check_shape(array, name)
     _check_sizes(array, n_regions, min_subjects, subject_ids, regions, name)
     rows_per_slice = max(1, _SLICE_BYTES // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for start in range(0, len(array), rows_per_slice):
-        part = np.asarray(array[start : start + rows_per_slice])
+    for start in range(0, array.shape[0], rows_per_slice):
+        part = read_slice(array, slice(start, start + rows_per_slice), name)
         _check_values(part, start, subject_ids, regions, name)
         if part.ndim == 3:
             _check_symmetry(part, start, subject_ids, regions, name)
         if not allow_empty:
             _check_not_empty(part, start, subject_ids, name)
     return array
+
+
+def _in_store(values: Any, name: str) -> Any:
+    if np.dtype(values.dtype).kind not in "iuf":
+        raise InputError(
+            f"{name}: dtype {values.dtype}; expected real numbers. Convert before passing them on."
+        )
+    return values
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:
@@ -127,12 +139,12 @@ def _check_sizes(
         raise InputError(
             f"{name}: {found} regions; expected {n_regions}. Use the atlas of the fitted model."
         )
-    if len(array) < min_subjects:
+    if array.shape[0] < min_subjects:
         raise InputError(
-            f"{name}: n_samples={len(array)} subjects; at least {min_subjects} needed."
+            f"{name}: n_samples={array.shape[0]} subjects; at least {min_subjects} needed."
         )
-    if subject_ids is not None and len(subject_ids) != len(array):
-        raise InputError(f"{name}: {len(array)} subjects but {len(subject_ids)} subject ids.")
+    if subject_ids is not None and len(subject_ids) != array.shape[0]:
+        raise InputError(f"{name}: {array.shape[0]} subjects but {len(subject_ids)} subject ids.")
     if regions is not None and len(regions) != found:
         raise InputError(f"{name}: {found} regions but {len(regions)} region names.")
 

@@ -121,9 +121,7 @@ class FactorEncoder:
         return self.remaining.restored(latent, functions, scanned_at)
 
 
-def encoder_input(
-    counts: Kind, effect: MotionEffect, functions: AnyFloats, *, whole: bool
-) -> Kind:
+def encoder_input(counts: Kind, effect: MotionEffect, functions: AnyFloats, *, whole: bool) -> Kind:
     """Return the input of the encoder, shape (n, E): an array or a table, as the counts are.
 
     For whole-number counts, log(1 + A) standardised by its moments given motion. Weights follow no

@@ -277,7 +277,7 @@ def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iteratio
 def _residual(functions: AnyFloats, counts: AnyFloats, state: MotionEffect) -> AnyFloats:
     """Return score residuals (n, e)."""
     rates = state.rates(functions)
-    return (counts - rates) / (1 + rates * state.dispersion.astype(rates.dtype))
+    return (counts - rates) * (1 / (1 + rates * state.dispersion.astype(rates.dtype)))
 
 
 def _derivatives(

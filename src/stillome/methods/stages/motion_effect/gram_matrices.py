@@ -31,7 +31,7 @@ def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
 def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     """Return Tᵀ T (E, E) of a table T, and which edges (E,) vary."""
     n, n_edges = table.shape
-    width = max(_SLAB_ELEMENTS // max(n, 1), table.plan.width)
+    width = max(_SLAB_ELEMENTS // max(n, 1) // table.plan.width, 1) * table.plan.width
     slabs = [slice(start, min(start + width, n_edges)) for start in range(0, n_edges, width)]
     gram = np.empty((n_edges, n_edges))
 

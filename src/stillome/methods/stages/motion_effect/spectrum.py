@@ -130,7 +130,7 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
     some = table.rows(np.arange(_SUBJECTS))
     gram, varies = gram_of_subjects(some)
     n, width = len(table), int(varies.sum())
-    values = np.linalg.eigvalsh(gram / max(_SUBJECTS, width))
+    values = np.asarray(np.linalg.eigvalsh(gram / max(_SUBJECTS, width)), np.float64)
     noise, _ = _noise(values[1:], _SUBJECTS, width)
     edge = _noise_edge(min(n, width) / max(n, width))
     asked = _FIRST if n_factors is None else n_factors

@@ -212,8 +212,9 @@ class _PresenceFit:
     def improve_deviations(self) -> None:
         """Take a Newton step of deviations and reliance."""
 
-
-        def of_block(empty: AnyFloats, usual: AnyFloats, probits: AnyFloats, *others: Floats) -> Any:
+        def of_block(
+            empty: AnyFloats, usual: AnyFloats, probits: AnyFloats, *others: Floats
+        ) -> Any:
             residual, weights = self.derivatives(empty, usual, probits, *others)
             return (
                 weights.sum(axis=0, dtype=np.float64),
