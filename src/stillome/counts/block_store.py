@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -81,6 +82,7 @@ class FileStore(BlockStore):
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the store
         except OSError as error:
             raise _no_room(error) from error
+        weakref.finalize(self, self._file.close)
 
     def _read(self, number: int, rows: slice) -> NDArray[Any]:
         edges = self.blocks[number]
@@ -117,7 +119,8 @@ class FileStore(BlockStore):
 
 
 def _no_room(error: OSError) -> FileError:
+    said = error.strerror or error
     return FileError(
-        f"{tempfile.gettempdir()}: cannot be written to ({error.strerror or error}), and a fit keeps "
-        "what does not fit into memory. Make room there, or set TMPDIR to a larger disk."
+        f"{tempfile.gettempdir()}: cannot be written to ({said}), and what a fit keeps does not "
+        "fit into memory. Make room there, or set TMPDIR to a larger disk."
     )

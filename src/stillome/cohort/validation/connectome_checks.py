@@ -91,7 +91,7 @@ def check_connectomes(
         array = array.astype(np.int64)
     _check_shape(array, name)
     _check_sizes(array, n_regions, min_subjects, subject_ids, regions, name)
-    rows_per_slice = max(1, _SLICE_BYTES // max(1, array.itemsize * math.prod(array.shape[1:])))
+    rows_per_slice = max(1, _SLICE_BYTES // max(1, _row_bytes(array)))
     for start in range(0, array.shape[0], rows_per_slice):
         part = read_slice(array, slice(start, start + rows_per_slice), name)
         _check_values(part, start, subject_ids, regions, name)
@@ -100,6 +100,10 @@ def check_connectomes(
         if not allow_empty:
             _check_not_empty(part, start, subject_ids, name)
     return array
+
+
+def _row_bytes(array: Any) -> int:
+    return np.dtype(array.dtype).itemsize * math.prod(array.shape[1:])
 
 
 def _in_store(values: Any, name: str) -> Any:

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import shaped_like
-from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import FileError, InputError, NotFittedError
