@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.region_map import map_features
 
 # An edge that fewer subjects have shows no effect of its own: everything is shared.
@@ -81,13 +82,10 @@ class EdgeDesign:
         mapped = map_features(log_means, n_regions)
         return cls(np.column_stack(columns), n_regions, mapped, least_variances)
 
-    def with_individual(self, loadings: Floats) -> Floats:
-        """Return the full design (E, Q + V + M + K)."""
-        rows, columns = edge_indices(self.n_regions)
-        regions = np.zeros((len(rows), self.n_regions))
-        regions[np.arange(len(rows)), rows] = 1
-        regions[np.arange(len(rows)), columns] = 1
-        return np.hstack([self.features, regions, self.mapped, loadings])
+    def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
+        """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
+        others = self.mapped if loadings is None else np.hstack([self.mapped, loadings])
+        return EdgeColumns(self.features, others, *edge_indices(self.n_regions), self.n_regions)
 
 
 def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:
