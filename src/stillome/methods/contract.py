@@ -41,7 +41,7 @@ from stillome.methods.cautions import (
     warn_of_twins,
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
-from stillome.methods.feature_names import check_names, latent_names, names_of
+from stillome.methods.feature_names import check_names, keep_names, latent_names
 from stillome.methods.synthetic import SyntheticCohort
 
 
@@ -216,7 +216,9 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups
         )
         check_array(X)
-        connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
+        connectomes = check_connectomes(
+            X, min_subjects=min_subjects, allow_empty=False, name="X", in_slices=True
+        )
         rows = SubjectRows(connectomes)
         warn_of_twins(rows)
         magnitudes = Magnitudes.of(part for _, part in rows.parts())
@@ -237,11 +239,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         kept = self._covariates(covariates_to_keep, known, len(edges))
         self.n_regions_ = n_regions_of(edges.shape[1])
         self.n_features_in_ = edges.shape[1]
-        names = names_of(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        keep_names(self, X)
         self.n_confounds_ = 0 if known is None else known.shape[1]
         self._one_trait = y is not None and np.asarray(y).ndim == 1
         levels = None if groups is None else group_levels(groups, len(edges))
@@ -273,7 +271,9 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         check_aligned(X=X, confounds=confounds)
         check_names(X, getattr(self, "feature_names_in_", None))
         check_array(X)
-        found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
+        found = check_connectomes(
+            X, n_regions=self.n_regions_, allow_empty=False, name="X", in_slices=True
+        )
         rows = SubjectRows(found)
         check_magnitude(Magnitudes.of(part for _, part in rows.parts()))
         return rows

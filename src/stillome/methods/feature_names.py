@@ -22,6 +22,15 @@ def names_of(X: ArrayLike) -> NDArray[np.object_] | None:
     return np.asarray(X.columns, dtype=object)
 
 
+def keep_names(model: Any, X: ArrayLike) -> None:
+    """Set ``feature_names_in_`` of a model to the names of the columns of `X`, if it has any."""
+    names = names_of(X)
+    if names is not None:
+        model.feature_names_in_ = names
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
+
 def check_names(X: ArrayLike, fitted: NDArray[Any] | None) -> None:
     """Refuse a table whose columns are not those of the fit, in that order.
 

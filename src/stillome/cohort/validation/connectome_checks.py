@@ -13,7 +13,7 @@ from stillome.exceptions import InputError
 
 # Large stacks are judged in slices of about this many bytes, so that a memory-mapped cohort is
 # looked at without being loaded.
-_SLICE_BYTES = 64 * 2**20
+_SLICE_BYTES = 16 * 2**20
 _SYMMETRY_TOLERANCE = 1e-6  # of the largest value, so that the unit of weights does not matter
 _FEWEST_EDGES = 10  # of a network; in a smaller one, no edge need have fibres
 
@@ -45,6 +45,7 @@ def check_connectomes(
     min_subjects: int = 1,
     allow_empty: bool = True,
     name: str = "connectomes",
+    in_slices: bool = False,
 ) -> NDArray[Any]:
     """Judge fibre counts and give them back as an array, in the shape they came in.
 
@@ -63,12 +64,14 @@ def check_connectomes(
         Whether a connectome may be without any fibre, as none of a brain is.
     name : str, default="connectomes"
         What the message calls the argument.
+    in_slices : bool, default=False
+        Whether an array in a store (zarr, HDF5, Dask) is looked at in slices and given back as it
+        is; otherwise it is loaded.
 
     Returns
     -------
     numpy.ndarray
-        The same values without a copy where possible; integer or floating dtype. An array in a
-        store (zarr, HDF5, Dask) is looked at in slices, and given back as it is.
+        The same values without a copy where possible; integer or floating dtype.
 
     Raises
     ------
@@ -84,9 +87,8 @@ def check_connectomes(
     ...
     stillome.exceptions.InputError: connectomes: subject 0 has -2 at edge (0, 2); fibre counts must be finite and ≥ 0. Correct or leave out this subject.
     """  # noqa: E501
-    array = (
-        _in_store(connectomes, name) if is_sliced(connectomes) else as_numbers(connectomes, name)
-    )
+    stays = in_slices and is_sliced(connectomes)
+    array = _in_store(connectomes, name) if stays else as_numbers(connectomes, name)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     _check_shape(array, name)

@@ -9,7 +9,7 @@ from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.counts.edge_tables import BlockPlan, StoredTable
 from stillome.methods.weight_units import Unitless
 
-_ELEMENTS = 2**19  # of a block of subjects
+_ELEMENTS = 2**17  # of a block of subjects, of which a replay needs some thirty arrays
 
 
 def in_canonical_order(
