@@ -22,6 +22,7 @@ from stillome.cli.bids import bids
 from stillome.cli.certify import certify
 from stillome.cli.compare import compare
 from stillome.cli.console import Stopped, complain, log_to_stderr
+from stillome.cli.convert import convert
 from stillome.cli.demo import demo
 from stillome.cli.fit import fit
 from stillome.cli.inspect import inspect
@@ -38,8 +39,21 @@ from stillome.cli.transform import transform
 from stillome.exceptions import StillomeError, StillomeWarning
 
 VERBS: tuple[Callable[..., None], ...] = (
-    *(run, demo, inspect, motion, simulate, fit, transform, adjust, predict, certify, compare),
-    *(adapt, sample, report, bids, reproduce),
+    *(
+        run,
+        demo,
+        inspect,
+        convert,
+        motion,
+        simulate,
+        fit,
+        transform,
+        adjust,
+        predict,
+        certify,
+        compare,
+    ),
+    *(compare, adapt, sample, report, bids, reproduce),
 )
 
 SUCCESS = 0

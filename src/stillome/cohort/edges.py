@@ -95,6 +95,6 @@ def edges_to_matrices(edges: ArrayLike) -> NDArray[Any]:
     return matrices
 
 
-def shaped_like(edges: NDArray[Any], connectomes: NDArray[Any]) -> NDArray[Any]:
+def shaped_like(edges: NDArray[Any], connectomes: Any) -> NDArray[Any]:
     """Give edge vectors back in the shape (matrices or edges) in which the input came."""
-    return edges_to_matrices(edges) if connectomes.ndim == 3 else edges
+    return edges_to_matrices(edges) if len(connectomes.shape) == 3 else edges

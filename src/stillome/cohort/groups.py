@@ -206,13 +206,23 @@ def design_effect(scores: NDArray[np.floating], levels: Levels | None) -> float:
     """
     if levels is None:
         return 1.0
+    return float(mean_effects(design_effects(scores, levels)[None], levels)[0])
+
+
+def design_effects(scores: NDArray[np.floating], levels: Levels) -> NDArray[np.float64]:
+    """Return the same for every column (K,), as it is found; NaN where nothing varies."""
     numbers = np.unique(levels[:, 0], return_inverse=True)[1]
     order = np.argsort(numbers, kind="stable")
     starts = np.searchsorted(numbers[order], np.arange(numbers.max() + 1))
     sums = np.add.reduceat(scores[order].astype(np.float64), starts, axis=0)
     single = (scores.astype(np.float64) ** 2).sum(axis=0)
     used = single > 0
-    if not used.any():
-        return 1.0
-    ratio = float(((sums[:, used] ** 2).sum(axis=0) / single[used]).mean())
-    return float(np.clip(ratio, 1.0, np.bincount(numbers).max()))
+    return np.where(used, (sums**2).sum(axis=0) / np.where(used, single, 1), np.nan)
+
+
+def mean_effects(found: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
+    """Return means over columns (R, K) of `design_effects`, from 1 to the size of a group."""
+    used = ~np.isnan(found)
+    means = np.where(used, found, 0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    largest = np.unique(levels[:, 0], return_counts=True)[1].max()
+    return np.clip(means, 1.0, largest)

@@ -1,15 +1,13 @@
 """Elementwise functions of large arrays, applied in blocks that bound memory."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from stillome.arrays import Floats
+from stillome.counts.workers import in_order
 
 _BLOCK_ELEMENTS = 2**17
-_MOST_THREADS = 4
 
 
 def in_blocks(function: Callable[..., Floats], *arrays: Floats) -> Floats:
@@ -26,8 +24,6 @@ def in_blocks(function: Callable[..., Floats], *arrays: Floats) -> Floats:
         result[part] = flat.reshape(result[part].shape)
 
     starts = range(0, len(result), rows)
-    n_threads = min(len(starts), os.cpu_count() or 1, _MOST_THREADS)
-    # The functions spend their time in compiled loops, which leave other threads free.
-    with ThreadPoolExecutor(max(n_threads, 1)) as pool:
-        list(pool.map(fill, starts))
+    for _ in in_order(fill, starts, 1 if len(starts) == 1 else None):
+        pass
     return result.reshape(shape)

@@ -68,7 +68,7 @@ def check_fits(n_bytes: int, label: str) -> None:
             "expect before you use it.",
             n_bytes,
         )
-    if n_bytes > _WORTH_ASKING and n_bytes > _free_bytes():
+    if n_bytes > _WORTH_ASKING and n_bytes > free_bytes():
         raise TooLargeError(
             f"{label}: needs {size:,.0f} GiB of memory, more than is free. Use a machine with more "
             "memory, or check the file: its header may be wrong.",
@@ -86,7 +86,8 @@ def check_array(shape: Sequence[int], label: str, *, itemsize: int = 8) -> None:
     check_fits(_TIMES * itemsize * math.prod(int(length) for length in shape), label)
 
 
-def _free_bytes() -> float:
+def free_bytes() -> float:
+    """Return how many bytes of memory are free; infinitely many where nobody can say."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as stream:
             lines = dict(line.split(":", 1) for line in stream)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from stillome.cohort.validation import n_regions_of
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.exceptions import InputError
 
 
@@ -27,6 +28,8 @@ def check_array(X: ArrayLike) -> None:
     """
     if sparse.issparse(X):
         raise InputError("X: sparse data is not supported. Pass a dense array, X.toarray().")
+    if is_sliced(X):
+        return  # judged in slices, by their own sentences
     try:
         array: Any = np.asarray(X)
     except ValueError:  # rows of unequal length, which are refused by their own sentence

@@ -1,13 +1,12 @@
 """Warnings about designs that cannot be separated, and about extrapolation."""
 
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.residuals import least_squares
+from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation.subject_twins import identical_subjects
 from stillome.exceptions import InputError, StillomeWarning
 
@@ -16,14 +15,14 @@ _FAR = 1.0  # standard deviations outside the training range
 _VERY_FAR = 4.0  # for subjects: in a new sample some always move more than any before
 
 
-def warn_of_twins(connectomes: NDArray[Any]) -> None:
+def warn_of_twins(connectomes: SubjectRows) -> None:
     """Warn if subjects of a fit have the same connectome; refuse if all of them do.
 
     Raises
     ------
     InputError
     """
-    twins = identical_subjects(connectomes)
+    twins = identical_subjects(row for _, part in connectomes.parts() for row in part)
     if not twins:
         return
     if len(twins[0]) == len(connectomes):

@@ -13,8 +13,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.groups import group_levels
+from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import (
     check_confounds,
     check_connectomes,
@@ -25,7 +25,11 @@ from stillome.cohort.validation import (
 )
 from stillome.cohort.validation.alignment import check_aligned
 from stillome.cohort.validation.confound_checks import check_trainable
-from stillome.cohort.validation.magnitude_checks import check_alike, check_magnitude
+from stillome.cohort.validation.magnitude_checks import (
+    Magnitudes,
+    check_alike,
+    check_magnitude,
+)
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.exceptions import ConfoundsError, InputError, NotFittedError, StillomeWarning
 from stillome.methods.array_words import check_array
@@ -60,6 +64,7 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
     """
 
     keeps_covariates: ClassVar[bool] = True  # False: `fit` warns that it cannot keep them
+    reads_parts: ClassVar[bool] = False  # True: connectomes may stay where they are
     confound_distribution_: ConfoundDistribution | None
 
     @abstractmethod
@@ -218,11 +223,15 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             X=X, y=y, confounds=confounds, covariates_to_keep=covariates_to_keep, groups=groups
         )
         check_array(X)
-        connectomes = check_connectomes(X, min_subjects=min_subjects, allow_empty=False, name="X")
-        warn_of_twins(connectomes)
-        edges = in_wide_dtype(matrices_to_edges(connectomes, check=False))
-        check_magnitude(edges)
-        check_alike(edges)
+        connectomes = check_connectomes(
+            X, min_subjects=min_subjects, allow_empty=False, name="X", in_slices=True
+        )
+        rows = SubjectRows(connectomes)
+        warn_of_twins(rows)
+        magnitudes = Magnitudes.of(part for _, part in rows.parts())
+        check_magnitude(magnitudes)
+        check_alike(magnitudes)
+        edges = rows if self.reads_parts else rows[:]
         known: Floats | None = None
         if confounds is not None:
             known = check_confounds(confounds, n_subjects=len(edges), allow_missing=allow_missing)
@@ -263,18 +272,25 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
             warn_if_not_separable(kept[known], confounds[known])
         return kept
 
-    def _new_connectomes(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
-        """Validate subjects given to a fitted model; the shape is kept."""
+    def _new_rows(self, X: ArrayLike, confounds: ArrayLike | None = None) -> SubjectRows:
+        """Validate subjects given to a fitted model; they stay where they are."""
         self._check_fitted()
         check_aligned(X=X, confounds=confounds)
         check_names(X, getattr(self, "feature_names_in_", None))
         check_array(X)
-        found = check_connectomes(X, n_regions=self.n_regions_, allow_empty=False, name="X")
-        check_magnitude(matrices_to_edges(found, check=False))
-        return in_wide_dtype(found)
+        found = check_connectomes(
+            X, n_regions=self.n_regions_, allow_empty=False, name="X", in_slices=True
+        )
+        rows = SubjectRows(found)
+        check_magnitude(Magnitudes.of(part for _, part in rows.parts()))
+        return rows
+
+    def _new_connectomes(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
+        """Validate subjects given to a fitted model; the shape is kept."""
+        return in_wide_dtype(np.asarray(self._new_rows(X, confounds).source))
 
     def _new_edges(self, X: ArrayLike, confounds: ArrayLike | None = None) -> NDArray[Any]:
-        return matrices_to_edges(self._new_connectomes(X, confounds), check=False)
+        return self._new_rows(X, confounds)[:]
 
     def _new_confounds(
         self, confounds: ArrayLike | None, n_subjects: int, *, allow_missing: bool = False

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as dump_arrays
 
+from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.exceptions import FileError, StillomeError
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.header_values import (
@@ -30,7 +31,6 @@ FORMAT_VERSION = 3
 HEADER = "model.json"
 ARRAYS = "arrays.safetensors"
 _PARAMETER = "parameter."
-_HASHED_ROWS = 256
 
 
 class ModelState(NamedTuple):
@@ -262,7 +262,7 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
     return StoredModel(str(header.get("class")), parameters, ModelState(values, arrays), inputs)
 
 
-def training_hash(edges: NDArray[Any]) -> str:
+def training_hash(edges: AnyRows) -> str:
     """Return the SHA-256 of the training connectomes, the same for integers and floats.
 
     Examples
@@ -270,11 +270,7 @@ def training_hash(edges: NDArray[Any]) -> str:
     >>> training_hash(np.array([[1, 2, 3]])) == training_hash(np.array([[1.0, 2.0, 3.0]]))
     True
     """
-    digest = hashlib.sha256(repr(edges.shape).encode())
-    for start in range(0, len(edges), _HASHED_ROWS):
-        rows = np.asarray(edges[start : start + _HASHED_ROWS], dtype="<f8")
-        digest.update(np.ascontiguousarray(rows).tobytes())
-    return digest.hexdigest()
+    return SubjectRows.of(edges).sha256()
 
 
 def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:

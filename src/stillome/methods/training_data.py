@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.cohort.validation.magnitude_checks import is_whole
@@ -12,7 +10,7 @@ from stillome.cohort.validation.magnitude_checks import is_whole
 class TrainingData(NamedTuple):
     """The arguments of `fit`, validated and in one shape."""
 
-    edges: NDArray[Any]  # (n, E), integer or float
+    edges: Any  # (n, E), integer or float: an array, or `SubjectRows` if the method reads those
     traits: Floats | None  # (n, T), NaN = missing
     confounds: Floats | None  # (n, C), NaN = unknown
     covariates: Floats | None = None  # (n, Q), what must not be removed with the confounds

@@ -39,6 +39,7 @@ class AdjustingOptions(TypedDict, total=False):
     n_draws: int | None
     coupling: Coupling
     random_state: int | np.random.Generator | None
+    out: Any
 
 
 class LatentSpread(Storable):
@@ -110,6 +111,7 @@ class AdjustingWithIntervals(LatentSpread):
         interval: float | None = None,
         coupling: Coupling = "thinning",
         random_state: int | np.random.Generator | None = None,
+        out: Any = None,
     ) -> NDArray[Any] | AdjustedConnectomes:
         """Return the connectomes as they would be at the reference motion.
 
@@ -141,6 +143,9 @@ class AdjustingWithIntervals(LatentSpread):
             "quantile": a count keeps its quantile, and motion added no noise.
         random_state : int or Generator, optional
             Another seed than the constructor's.
+        out : array, memory map or array in a store, optional
+            Of the shape of `X`. Adjusted connectomes are written there as they are made, a few
+            subjects at a time, and it is returned. Not for draws and intervals.
 
         Returns
         -------
@@ -153,6 +158,7 @@ class AdjustingWithIntervals(LatentSpread):
             "n_draws": n_draws,
             "coupling": coupling,
             "random_state": random_state,
+            "out": out,
         }
         return self._adjusted(X, interval, options)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits
 
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.progress import Progress, say_nothing
+from stillome.threads import one_thread
 
 Answer = TypeVar("Answer")
 
@@ -82,11 +82,7 @@ def run_jobs(
 
 @contextmanager
 def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
-    """Let matrix products use one thread, here and in workers, so that sums have the same bits.
-
-    With several threads, the order of summation depends on the number of cores and of workers.
-    The matrices of a fit are also too small for threads to help, and on busy machines threads
-    that wait for each other take many times as long.
+    """Let matrix products use one thread, here and in workers; see `one_thread`.
 
     Parameters
     ----------
@@ -94,7 +90,7 @@ def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
         How many workers are started inside.
     """
     with ExitStack() as stack:
-        stack.enter_context(threadpool_limits(1))
+        stack.enter_context(one_thread())
         if n_jobs != 1:
             # Only where workers are started: it would also turn the threads of trees into workers.
             stack.enter_context(parallel_config("loky", inner_max_num_threads=1))

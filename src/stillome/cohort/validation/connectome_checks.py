@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stillome.cohort.validation.number_checks import as_numbers, check_count
+from stillome.cohort.validation.sliced import is_sliced, read_slice
 from stillome.exceptions import InputError
 
 # Large stacks are judged in slices of about this many bytes, so that a memory-mapped cohort is
 # looked at without being loaded.
-_SLICE_BYTES = 64 * 2**20
+_SLICE_BYTES = 16 * 2**20
 _SYMMETRY_TOLERANCE = 1e-6  # of the largest value, so that the unit of weights does not matter
 _FEWEST_EDGES = 10  # of a network; in a smaller one, no edge need have fibres
 
@@ -44,6 +45,7 @@ def check_connectomes(
     min_subjects: int = 1,
     allow_empty: bool = True,
     name: str = "connectomes",
+    in_slices: bool = False,
 ) -> NDArray[Any]:
     """Judge fibre counts and give them back as an array, in the shape they came in.
 
@@ -62,6 +64,9 @@ def check_connectomes(
         Whether a connectome may be without any fibre, as none of a brain is.
     name : str, default="connectomes"
         What the message calls the argument.
+    in_slices : bool, default=False
+        Whether an array in a store (zarr, HDF5, Dask) is looked at in slices and given back as it
+        is; otherwise it is loaded.
 
     Returns
     -------
@@ -82,20 +87,33 @@ def check_connectomes(
     ...
     stillome.exceptions.InputError: connectomes: subject 0 has -2 at edge (0, 2); fibre counts must be finite and ≥ 0. Correct or leave out this subject.
     """  # noqa: E501
-    array = as_numbers(connectomes, name)
+    stays = in_slices and is_sliced(connectomes)
+    array = _in_store(connectomes, name) if stays else as_numbers(connectomes, name)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     _check_shape(array, name)
     _check_sizes(array, n_regions, min_subjects, subject_ids, regions, name)
-    rows_per_slice = max(1, _SLICE_BYTES // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for start in range(0, len(array), rows_per_slice):
-        part = np.asarray(array[start : start + rows_per_slice])
+    rows_per_slice = max(1, _SLICE_BYTES // max(1, _row_bytes(array)))
+    for start in range(0, array.shape[0], rows_per_slice):
+        part = read_slice(array, slice(start, start + rows_per_slice), name)
         _check_values(part, start, subject_ids, regions, name)
         if part.ndim == 3:
             _check_symmetry(part, start, subject_ids, regions, name)
         if not allow_empty:
             _check_not_empty(part, start, subject_ids, name)
     return array
+
+
+def _row_bytes(array: Any) -> int:
+    return np.dtype(array.dtype).itemsize * math.prod(array.shape[1:])
+
+
+def _in_store(values: Any, name: str) -> Any:
+    if np.dtype(values.dtype).kind not in "iuf":
+        raise InputError(
+            f"{name}: dtype {values.dtype}; expected real numbers. Convert before passing them on."
+        )
+    return values
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:
@@ -127,12 +145,12 @@ def _check_sizes(
         raise InputError(
             f"{name}: {found} regions; expected {n_regions}. Use the atlas of the fitted model."
         )
-    if len(array) < min_subjects:
+    if array.shape[0] < min_subjects:
         raise InputError(
-            f"{name}: n_samples={len(array)} subjects; at least {min_subjects} needed."
+            f"{name}: n_samples={array.shape[0]} subjects; at least {min_subjects} needed."
         )
-    if subject_ids is not None and len(subject_ids) != len(array):
-        raise InputError(f"{name}: {len(array)} subjects but {len(subject_ids)} subject ids.")
+    if subject_ids is not None and len(subject_ids) != array.shape[0]:
+        raise InputError(f"{name}: {array.shape[0]} subjects but {len(subject_ids)} subject ids.")
     if regions is not None and len(regions) != found:
         raise InputError(f"{name}: {found} regions but {len(regions)} region names.")
 

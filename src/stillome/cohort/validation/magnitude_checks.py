@@ -1,6 +1,7 @@
 """Whether the size of fibre counts and weights can be: no unit or count that spoils a fit."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,23 @@ def is_whole(edges: NDArray[Any]) -> bool:
     return edges.dtype.kind in "iu" or bool((edges == np.floor(edges)).all())
 
 
-def check_magnitude(edges: NDArray[Any], name: str = "X") -> None:
+class Magnitudes(NamedTuple):
+    """The largest value of every subject (n,), and whether all values are whole numbers."""
+
+    largest: NDArray[np.float64]
+    whole: bool
+
+    @classmethod
+    def of(cls, edges: "NDArray[Any] | Iterable[NDArray[Any]] | Magnitudes") -> "Magnitudes":
+        """Look at edges (n, E), or at some subjects after the others."""
+        if isinstance(edges, Magnitudes):
+            return edges
+        parts: Iterable[NDArray[Any]] = [edges] if isinstance(edges, np.ndarray) else edges
+        found = [(np.asarray(part.max(axis=1), np.float64), is_whole(part)) for part in parts]
+        return cls(np.concatenate([largest for largest, _ in found]), all(w for _, w in found))
+
+
+def check_magnitude(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
     """Refuse counts and weights (n, E) with which no method can compute.
 
     Raises
@@ -40,11 +57,11 @@ def check_magnitude(edges: NDArray[Any], name: str = "X") -> None:
     ...
     stillome.exceptions.InputError: X: subject 0 has 2e+09 on an edge; a fibre count is below 1e+08. If these are weights, divide all of them by 1e+09.
     """  # noqa: E501
-    largest = _largest(edges)
+    largest, whole = Magnitudes.of(edges)
     subject = int(largest.argmax())
     at_most = float(largest[subject])
     said = f"{name}: subject {subject} has {at_most:.3g} on an edge; "
-    if at_most >= _LARGEST_COUNT and is_whole(edges):
+    if at_most >= _LARGEST_COUNT and whole:
         unit = 10.0 ** np.floor(np.log10(at_most))
         raise InputError(
             f"{said}a fibre count is below {_LARGEST_COUNT:.0e}. If these are weights, divide all "
@@ -54,7 +71,7 @@ def check_magnitude(edges: NDArray[Any], name: str = "X") -> None:
         raise InputError(f"{said}give weights in a unit in which they are near 1.")
 
 
-def check_alike(edges: NDArray[Any], name: str = "X") -> None:
+def check_alike(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
     """Refuse subjects (n, E) of a fit one of whom has a count far above those of all others.
 
     One count of 10⁹ decides about the mean of its edge. Weights are not judged: motion, or a
@@ -65,16 +82,12 @@ def check_alike(edges: NDArray[Any], name: str = "X") -> None:
     InputError
         Naming the subject and its largest value.
     """
-    largest = _largest(edges)
+    largest, whole = Magnitudes.of(edges)
     usual = float(np.median(largest))
-    if len(edges) >= _FEWEST and largest.max() > _FAR * usual > 0 and is_whole(edges):
+    if len(largest) >= _FEWEST and largest.max() > _FAR * usual > 0 and whole:
         subject = int(largest.argmax())
         raise InputError(
             f"{name}: subject {subject} has {largest[subject]:.3g} on an edge, where the largest "
             f"edge of a subject is {usual:.3g} (median). Is it of another unit or damaged? Correct "
             "it or leave out the subject."
         )
-
-
-def _largest(edges: NDArray[Any]) -> NDArray[np.float64]:
-    return np.asarray(edges.max(axis=1), dtype=np.float64)

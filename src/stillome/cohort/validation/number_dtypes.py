@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.cohort.validation.sliced import is_sliced
+
 
 def in_wide_dtype(array: NDArray[Any]) -> NDArray[Any]:
     """Give numbers back in a dtype that results of computing with them fit in.
@@ -34,5 +36,6 @@ def answer_dtype(X: ArrayLike) -> np.dtype[Any]:
     >>> answer_dtype(np.zeros(2, ">u2")), answer_dtype(np.zeros(2, "f2"))
     (dtype('uint16'), dtype('float64'))
     """
-    dtype = np.asarray(X).dtype.newbyteorder("=")
+    given: Any = X if is_sliced(X) else np.asarray(X)
+    dtype = np.dtype(given.dtype).newbyteorder("=")
     return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize != 4 else dtype

@@ -1,7 +1,7 @@
 """Subjects who have the same connectome, edge for edge: a person, or a file, is there twice."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 _FEWEST_EDGES = 10  # below, two people may have the same few counts by chance
 
 
-def identical_subjects(connectomes: NDArray[Any]) -> list[tuple[int, ...]]:
+def identical_subjects(connectomes: Iterable[NDArray[Any]]) -> list[tuple[int, ...]]:
     """Return the positions of subjects with the same connectome, one tuple for each of them.
 
     Parameters
     ----------
-    connectomes : array of shape (n, V, V) or (n, E)
+    connectomes : array of shape (n, V, V) or (n, E), or an iterable of its rows
         Those with fewer than 10 edges are not compared.
 
     Examples

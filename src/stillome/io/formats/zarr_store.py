@@ -51,7 +51,7 @@ def write(path: Path, holding: Holding) -> None:
     try:
         import zarr
     except ImportError as error:
-        raise _missing(str(path)) from error
+        raise missing_package(str(path)) from error
 
     group = zarr.open_group(str(path), mode="w", zarr_format=2)
     values = np.asarray(holding.values)
@@ -66,7 +66,8 @@ def write(path: Path, holding: Holding) -> None:
             array[...] = coded
 
 
-def _missing(label: str) -> FileError:
+def missing_package(label: str) -> FileError:
+    """Return the sentence that names the command which installs the package zarr."""
     return FileError(
         f"{label}: zarr stores need the package zarr. Run pip install 'stillome[zarr]'."
     )
@@ -84,7 +85,7 @@ def _arrays_in(item: Item) -> dict[str, Any]:
     try:
         from stillome.io.formats.zarr_arrays import open_array
     except ImportError as error:
-        raise _missing(item.label) from error
+        raise missing_package(item.label) from error
     found: dict[str, Any] = {}
     pending = [("", item.path)]
     seen = 0

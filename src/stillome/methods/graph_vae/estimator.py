@@ -22,6 +22,7 @@ from stillome.methods.graph_vae.graph_settings import GraphSettings, warn_of_bat
 from stillome.methods.graph_vae.graph_training import GraphTraining, choose_device
 from stillome.methods.graph_vae.history import history_table
 from stillome.methods.graph_vae.preparation import NetworkData
+from stillome.methods.graph_vae.torch_threads import torch_on_one_thread
 from stillome.methods.graph_vae.train import EpochRecord
 from stillome.methods.graph_vae.trained_network import TrainedNetwork, below
 from stillome.methods.storage import ModelState, training_hash
@@ -72,6 +73,7 @@ class GraphVAE(LatentSpread):
         """λ, the weight of the mutual-information bound."""
         return 0.0
 
+    @torch_on_one_thread()
     def fit(
         self,
         X: ArrayLike,

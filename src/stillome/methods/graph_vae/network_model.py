@@ -1,6 +1,6 @@
 """The fitted stages with a network as person part: counts and motion in, z and laws out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, Self
 
@@ -9,10 +9,12 @@ import torch
 from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable, StoredTable
 from stillome.methods.graph_vae.person_network import PersonNetwork, PersonSizes
 from stillome.methods.graph_vae.preparation import Standardizer
 from stillome.methods.inv_fa.encoder import encoder_input
 from stillome.methods.inv_fa.model_arrays import from_arrays, to_arrays
+from stillome.methods.inv_fa.ordered_table import subject_blocks
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.linear.component_arrays import prefixed, under
@@ -104,7 +106,7 @@ class NetworkModel(InvariantModel):
         nothing = RemainingDependence.none(base.basis.n_functions, len(base.decoder.loadings))
         return cls(**_parts(base), person=person, remaining=nothing, pooled=pooled)
 
-    def encode_known(self, counts: NDArray[np.float32], functions: AnyFloats) -> Floats:
+    def encode_known(self, counts: AnyTable, functions: AnyFloats) -> Floats:
         """Return z (n, K) from counts in the model's unit and functions of known motion."""
         mean, _ = self.person.posterior(self.inputs(counts, functions))
         return self.remaining.removed(mean, functions)
@@ -115,10 +117,11 @@ class NetworkModel(InvariantModel):
         _, sd = self.person.posterior(self.inputs(self.counts(edges), functions))
         return np.asarray(sd * np.exp(-functions @ self.remaining.unit_scale))
 
-    def inputs(self, counts: NDArray[np.float32], functions: AnyFloats) -> AnyFloats:
+    def inputs(self, counts: AnyTable, functions: AnyFloats) -> AnyFloats:
         """Return what the encoder of the network reads, (n, K) or (n, E)."""
         if self.person.reads == "scores":
             return super().encode_known(counts, functions)
+        counts = EdgeTable.of(counts).array()
         if self.person.reads == "log-counts":
             return self.person.edges.apply(np.log1p(counts))
         single = functions.astype(np.float32)
@@ -137,12 +140,28 @@ class NetworkModel(InvariantModel):
             own = own + super().log_rates(z, functions, confounds)
         return np.clip(own, *LOG_RATE_RANGE)
 
-    def law(self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None) -> WeightLaw:
-        """Return rates and dispersions of these subjects at this motion, per edge."""
-        found = super().law(latent, confounds, scanned_at)
+    def dispersions(self, log_rates: Floats, functions: AnyFloats) -> Floats:
+        """Return the dispersion (n, E) around these rates at this motion."""
         if self.person.network.architecture.poisson and self.whole:
-            return found._replace(dispersions=np.full_like(found.log_rates, _POISSON_DISPERSION))
-        return found
+            return np.full_like(log_rates, _POISSON_DISPERSION)
+        return super().dispersions(log_rates, functions)
+
+    def laws(
+        self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
+    ) -> Callable[[slice], WeightLaw]:
+        """Return `law` as a function of a block of edges of a table of these subjects."""
+        # The network gives all edges of a subject at once, so that its rates are kept.
+        store = like.plan.store(like.shape, np.float64)
+        for rows in subject_blocks(like.shape):
+            at = None if scanned_at is None else scanned_at[rows]
+            store.write_rows(rows.start, self.law(latent[rows], confounds[rows], at).log_rates)
+        rates, functions = StoredTable.on(store, like.plan), self.basis(confounds)
+
+        def of_block(edges: slice) -> WeightLaw:
+            log_rates = rates.read(edges)
+            return WeightLaw(log_rates, self.of_edges(edges).dispersions(log_rates, functions))
+
+        return of_block
 
     def log_ratio_sd(self, latent: Floats, confounds: Floats, reference: Floats) -> Floats:
         """Return the posterior sd of log rate(reference) − log rate(motion), (n, E).

@@ -13,6 +13,7 @@ from torch import Tensor
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
 from stillome.cohort.groups import Levels, held_out
+from stillome.counts.edge_tables import EdgeTable
 from stillome.methods.graph_vae.equations import log_factorial, negative_binomial_constant
 from stillome.methods.graph_vae.graph_settings import GraphSettings
 from stillome.methods.graph_vae.layers import (
@@ -78,7 +79,7 @@ class PersonFit:
     progress: Progress = field(default_factory=lambda: Progress({}))
 
     def __call__(
-        self, fit: ModelFit, base: InvariantModel, counts: NDArray[np.float32]
+        self, fit: ModelFit, base: InvariantModel, counts: EdgeTable
     ) -> tuple[InvariantModel, bool]:
         """Train; return the model, and whether it differs from the factors."""
         generator = torch.Generator().manual_seed(self.seed)
@@ -93,7 +94,7 @@ class PersonFit:
         if n_held_out:
             # Scores of subjects to whom the factors were fitted are too sure of themselves. So the
             # number of epochs is found with factors that have not seen the subjects held out.
-            apart, _ = fit.some(chosen).core(counts[chosen])
+            apart, _ = fit.some(chosen).core(counts.rows(chosen))
             self._trained(fit, apart, counts, (chosen, validation), generator)
             plan = replace(plan, max_epochs=max(self.progress.best_epoch, 1), patience=None)
             generator = torch.Generator().manual_seed(self.seed)
@@ -117,7 +118,7 @@ class PersonFit:
         self,
         fit: ModelFit,
         base: InvariantModel,
-        counts: NDArray[np.float32],
+        counts: EdgeTable,
         rows: tuple[NDArray[np.intp], NDArray[np.intp]],
         generator: torch.Generator,
     ) -> NetworkModel:
@@ -146,7 +147,9 @@ class PersonFit:
         self, fit: ModelFit, base: InvariantModel, generator: torch.Generator
     ) -> TrainedPerson:
         settings, n_confounds = self.settings, 0 if self.pooled else fit.confounds.shape[1]
-        mean_counts = edges_to_matrices(fit.counts.mean(axis=0, dtype=np.float64))
+        mean_counts = edges_to_matrices(
+            fit.counts.each(lambda block: block.mean(axis=0, dtype=np.float64))
+        )
         mask = neighbor_mask(
             closeness_of_regions(self.lengths, mean_counts),
             settings.n_neighbors,
@@ -163,19 +166,16 @@ class PersonFit:
         )
         network = PersonNetwork(sizes, torch.from_numpy(mask), generator)
         network.stages = frozen_stages(base, pooled=self.pooled)
-        logs = np.log1p(fit.counts)
-        spread = logs.std(axis=0, dtype=np.float64) + SPREAD_FLOOR
-        edges = Standardizer(logs.mean(axis=0, dtype=np.float64), spread)
+        means, spread = fit.counts.each(_log_moments)
+        edges = Standardizer(means, spread + SPREAD_FLOOR)
         reads: Reads = "scores" if self.linear else self.reads
         return TrainedPerson(network, mask, reads, edges, Standardizer.fit(fit.confounds))
 
-    def _subjects(
-        self, fit: ModelFit, model: NetworkModel, counts: NDArray[np.float32]
-    ) -> StagedSubjects:
+    def _subjects(self, fit: ModelFit, model: NetworkModel, counts: EdgeTable) -> StagedSubjects:
         network, functions = model.person.network, single(fit.motion.values)
         assert network.stages is not None
         scaled = model.person.confounds.apply(fit.confounds)[:, : network.architecture.n_confounds]
-        given = single(counts)
+        given = single(counts.array())
         if self.poisson:
             constant = log_factorial(given)
         else:
@@ -229,9 +229,7 @@ class PersonFit:
         name = checkpoint_name(self.settings.plan, network, [*arrays, mask])
         return Path(self.checkpoint_dir) / name
 
-    def _finished(
-        self, model: NetworkModel, fit: ModelFit, counts: NDArray[np.float32]
-    ) -> NetworkModel:
+    def _finished(self, model: NetworkModel, fit: ModelFit, counts: EdgeTable) -> NetworkModel:
         """Remove what of z still depends on motion, and fit dispersions around the new rates."""
         functions = fit.motion.values
         inputs = model.inputs(fit.counts, functions)
@@ -249,6 +247,12 @@ class PersonFit:
         slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
         decoder = replace(model.decoder, dispersion=dispersion, dispersion_slopes=slopes)
         return replace(model, decoder=decoder)
+
+
+def _log_moments(counts: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return means and standard deviations (e,) of log(1 + counts)."""
+    logs = np.log1p(counts)
+    return logs.mean(axis=0, dtype=np.float64), logs.std(axis=0, dtype=np.float64)
 
 
 def _at_rest(model: NetworkModel) -> NetworkModel:

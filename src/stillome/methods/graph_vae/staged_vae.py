@@ -19,6 +19,7 @@ from stillome.methods.graph_vae.history import history_table
 from stillome.methods.graph_vae.network_model import NetworkModel
 from stillome.methods.graph_vae.person_fit import PersonFit
 from stillome.methods.graph_vae.replayed_network import ReplayedNetwork
+from stillome.methods.graph_vae.torch_threads import torch_on_one_thread
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.new_site import SiteEffect
 from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, known_subjects
@@ -64,6 +65,7 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
     def _conditional(self) -> bool:
         return self.departures.motion_effect == "concatenated"
 
+    @torch_on_one_thread()
     def fit(
         self,
         X: ArrayLike,
@@ -165,7 +167,11 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
                 "out n_draws, interval and method, or fit with adjusting='replay'."
             )
         given = {"confounds": options["confounds"], "reference": options["reference"]}
-        return GraphVAE.adjust(self, X, **given)
+        answer, out = GraphVAE.adjust(self, X, **given), options["out"]
+        if out is None:
+            return answer
+        out[...] = answer
+        return out
 
     @available_if(_on_stages)
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,61 @@ from stillome.methods.stages.replay.counterfactual import (
     replay_counts,
     replay_weights,
 )
-from stillome.methods.stages.replay.coupling import quantile_correlation
+from stillome.methods.stages.replay.coupling import check_coupling, quantile_correlation
 
 # Streams of random numbers, beside that of the positions within steps.
 _OF_Z, _OF_COUPLING, _OF_STRENGTH = 1, 2, 3
+
+
+class Asked(NamedTuple):
+    """What `adjust` was asked for; the attributes are its arguments, validated.
+
+    Attributes
+    ----------
+    level : array of shape (C,)
+    method, coupling : str
+    n_draws : int or None
+    interval : float or None
+    seed : int
+    dtype : numpy.dtype
+    """
+
+    level: Floats
+    method: str
+    n_draws: int | None
+    interval: float | None
+    coupling: str
+    seed: int
+    dtype: np.dtype[Any]
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        check_coupling(self.coupling)
+        if self.method not in ("counterfactual", "decode"):
+            raise InputError(f"method={self.method!r}; expected 'counterfactual' or 'decode'.")
+        if self.method == "decode" and (self.n_draws is not None or self.interval is not None):
+            raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
+        if self.interval is not None:
+            check_share(self.interval, "interval")
+
+    def connectomes(
+        self, model: InvariantModel, edges: NDArray[Any], confounds: Floats
+    ) -> NDArray[Any]:
+        """Return edges (m, E) at the level, or draws (m, D, E) of them."""
+        latent, motion = model.encode(edges, confounds)
+        if self.method == "decode":
+            return model.expected(latent, np.broadcast_to(self.level, motion.shape))
+        task = Adjusting(model, edges, latent, motion, self.level, self.seed, self.dtype)
+        if self.n_draws is None:
+            return task.estimate()
+        return np.stack([task.draw(i, self.coupling) for i in range(self.n_draws)], axis=1)
+
+    def bounds(self, model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> Floats:
+        """Return lower and upper bounds (m, 2, E) of the counts."""
+        assert self.interval is not None
+        latent, motion = model.encode(edges, confounds)
+        task = Adjusting(model, edges, latent, motion, self.level, self.seed, self.dtype)
+        return np.stack(task.bounds(self.interval, self.coupling), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +146,6 @@ class Adjusting:
 
     def bounds(self, interval: float, coupling: str) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (n, E) of the counts."""
-        check_share(interval, "interval")
         if not self._counted.all():
             raise InputError("interval: bounds are there for fibre counts only; leave it out.")
         floors = self.model.support.floors(self._counts)
@@ -202,12 +252,6 @@ class Adjusting:
     def _normal(self, seed: list[int], n_numbers: int) -> Floats:
         """Return standard normal numbers (n, n_numbers), the same for a subject in any company."""
         return np.asarray(special.ndtri(positions_in_step(self.edges, seed, None, n_numbers)))
-
-
-def log_likelihood(model: InvariantModel, edges: NDArray[Any], confounds: Floats) -> float:
-    """Return the mean log-likelihood per subject given its own z and motion, in nats."""
-    latent, motion = model.encode(edges, confounds)
-    return float(log_likelihoods(model, edges, latent, motion).mean())
 
 
 def log_likelihoods(

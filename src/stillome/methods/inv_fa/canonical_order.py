@@ -18,17 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.methods.weight_units import without_unit
+from stillome.cohort.subject_rows import AnyRows, SubjectRows
+from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.methods.weight_units import Unitless
 
 _DIGITS = 9  # of an explained share; rounding errors do not decide an order
 
 
-def subject_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
+def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     """Return the order of subjects, shape (n,).
 
     Parameters
     ----------
-    edges : array of shape (n, E)
+    edges : array or SubjectRows of shape (n, E)
     confounds : array of shape (n, C)
 
     Examples
@@ -39,24 +41,27 @@ def subject_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
     >>> bool((first == second).all())
     True
     """
-    known = without_unit(edges)
+    source = SubjectRows.of(edges)
+    known = Unitless.of(part for _, part in source.parts())
     keys = [
-        (_hash(np.sort(row)), _hash(row), tuple(np.sort(values)))
-        for row, values in zip(known, confounds, strict=True)
+        (_hash(np.sort(row)), _hash(row), tuple(np.sort(confounds[start + place])))
+        for start, part in source.parts()
+        for place, row in enumerate(known(part))
     ]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
 
 
-def confound_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
+def confound_order(edges: AnyTable, confounds: Floats) -> NDArray[np.intp]:
     """Return the order of confounds, shape (C,); subjects must be in theirs.
 
     Parameters
     ----------
-    edges : array of shape (n, E)
+    edges : array or table of shape (n, E)
     confounds : array of shape (n, C)
         None of them constant.
     """
-    total = np.log(np.maximum(edges.sum(axis=1, dtype=np.float64), 1e-300))
+    sums = EdgeTable.of(edges).total(lambda block: block.sum(axis=1, dtype=np.float64))
+    total = np.log(np.maximum(sums, 1e-300))
     total -= total.mean()
     standard = (confounds - confounds.mean(axis=0)) / confounds.std(axis=0)
     explained = (standard.T @ total) ** 2 / max(float(total @ total) * len(total), 1e-300)
@@ -67,9 +72,12 @@ def confound_order(edges: NDArray[Any], confounds: Floats) -> NDArray[np.intp]:
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
 
 
-def edge_ranks(edges: NDArray[Any]) -> NDArray[np.intp]:
+def edge_ranks(edges: AnyTable) -> NDArray[np.intp]:
     """Return the rank of every edge, shape (E,); subjects must be in their order."""
-    hashes = [_hash(column) for column in without_unit(edges).T]
+    table = EdgeTable.of(edges)
+    known = Unitless.of(table.answers(lambda block: block))
+    blocks = table.answers(lambda block: [_hash(column) for column in known(block).T])
+    hashes = [one for block in blocks for one in block]
     order = sorted(range(len(hashes)), key=hashes.__getitem__)
     ranks = np.empty(len(order), np.intp)
     ranks[order] = np.arange(len(order))

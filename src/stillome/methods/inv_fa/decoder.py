@@ -3,7 +3,8 @@
 A_e ~ NB(rate_e, φ_e),   log rate_e = ξ_e + m_e(c) · (1 + z · s) + z · w_e
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -41,6 +42,15 @@ class Decoder:
     grain: Floats
     susceptibility: Floats
     shares: Floats
+
+    def of_edges(self, edges: slice) -> Self:
+        """Return the decoder of some edges."""
+        return replace(
+            self,
+            offset=self.offset[edges],
+            loadings=self.loadings[:, edges],
+            dispersion=self.dispersion[edges],
+        )
 
     def log_rates(self, effect: MotionEffect, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:
         """Return the log rate of every edge, shape (n, E)."""

@@ -6,11 +6,15 @@ and Rubin 1977). Susceptibilities join when the loadings have converged; both al
 neither changes. Dispersions are estimated by moments meanwhile, and by likelihood at the end.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels, two_halves
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.susceptibility import (
     AlongEffects,
@@ -30,14 +34,13 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
 _DIAGONAL_FOR = 12  # iterations; most fits have converged by then
-_EDGES_AT_ONCE = 64
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
 _SUBJECTS_FOR_SUSCEPTIBILITY = 50
 
 
 def fit_decoder(
-    counts: AnyFloats,
+    counts: AnyTable,
     effect: MotionEffect,
     functions: AnyFloats,
     latent: Floats,
@@ -50,7 +53,7 @@ def fit_decoder(
 
     Parameters
     ----------
-    counts : array of shape (n, E)
+    counts : array or table of shape (n, E)
     effect : MotionEffect
     functions : array of shape (n, P)
     latent : array of shape (n, K)
@@ -62,7 +65,7 @@ def fit_decoder(
         Who is in the same half of the subjects; see `group_levels`.
     """
     iterations = iterations or Iterations(tuning.stages)
-    state = _DecoderFit(counts, effect, functions, latent, shares, tuning)
+    state = _DecoderFit(EdgeTable.of(counts), effect, functions, latent, shares, tuning)
     susceptible = False
     for _ in iterations.of("decoder"):
         state.update_rates()
@@ -98,7 +101,7 @@ class _DecoderFit:
 
     def __init__(
         self,
-        counts: AnyFloats,
+        counts: EdgeTable,
         effect: MotionEffect,
         functions: AnyFloats,
         latent: Floats,
@@ -106,49 +109,58 @@ class _DecoderFit:
         tuning: Tuning,
     ) -> None:
         self.counts, self.effect, self.functions, self.tuning = counts, effect, functions, tuning
-        self.latent, self.single, self.shares = latent, latent.astype(counts.dtype), shares
+        self.dtype = functions.dtype
+        self.latent, self.single, self.shares = latent, latent.astype(self.dtype), shares
         self.design = np.column_stack([np.ones(len(latent)), latent])
         self.prior_variance = np.full(self.design.shape[1], _START_VARIANCE)
         self.prior_variance[0] = _OFFSET_VARIANCE
-        self.loadings = np.zeros((latent.shape[1], counts.shape[1]), counts.dtype)
-        self.offset = np.zeros(counts.shape[1], counts.dtype)
+        self.loadings = np.zeros((latent.shape[1], counts.shape[1]), self.dtype)
+        self.offset = np.zeros(counts.shape[1], self.dtype)
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
         self.relax, self.n_steps = Relaxation(axis=0), 0
 
     def update_rates(self) -> None:
-        """Compute rates, and dispersions by moments, from the current estimates."""
-        functions = susceptible_functions(
+        """Compute dispersions by moments, from rates at the current estimates."""
+        self.moved = susceptible_functions(
             self.functions, self.latent, self.susceptibility, self.shares
         )
-        self.own = self.offset + self.single @ self.loadings
-        log_rates = np.clip(self.effect.log_rates(functions) + self.own, *LOG_RATE_RANGE)
-        self.rates = np.exp(log_rates)
-        dispersion = fit_dispersion(self.counts, self.rates)
-        self.dispersion = dispersion.astype(self.counts.dtype)
+        self.rates = replace(self.counts, read=self._rates)
+        self.dispersion = fit_dispersion(self.counts, self.rates).astype(self.dtype)
+
+    def _own(self, edges: slice) -> AnyFloats:
+        """Return what z adds to the log rates of some edges, (n, e)."""
+        return np.asarray(self.offset[edges] + self.single @ self.loadings[:, edges])
+
+    def _rates(self, edges: slice) -> AnyFloats:
+        log_rates = self.effect.of_edges(edges).log_rates(self.moved) + self._own(edges)
+        return np.exp(np.clip(log_rates, *LOG_RATE_RANGE, out=log_rates), out=log_rates)
 
     def improve_loadings(self) -> float:
         """Take a Newton step of offsets and loadings; return its size in standard errors."""
-        shrink = 1 / (1 + self.rates * self.dispersion)
-        weights, residual = self.rates * shrink, (self.counts - self.rates) * shrink
-        current = np.vstack([self.offset, self.loadings]).astype(np.float64)
-        gradient = (self.design.T.astype(residual.dtype) @ residual).astype(np.float64)
-        gradient -= current / self.prior_variance[:, None]
         self.n_steps += 1
-        newton = self._diagonal_step if self.n_steps <= _DIAGONAL_FOR else self._exact_step
-        step, variances = newton(weights, gradient)
+        exact = self.n_steps > _DIAGONAL_FOR
+        columns = np.ascontiguousarray(self.design.T.astype(self.dtype))
+
+        def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
+            shrink = 1 / (1 + rates * phi)
+            weights, residual = rates * shrink, (counts - rates) * shrink
+            gradient = (columns @ residual).astype(np.float64)
+            gradient -= now / self.prior_variance[:, None]
+            return (self._exact_step if exact else self._diagonal_step)(weights, gradient)
+
+        current = np.vstack([self.offset, self.loadings]).astype(np.float64)
+        step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step)
-        self.offset, self.loadings = (
-            part.astype(residual.dtype) for part in (current[0], current[1:])
-        )
+        self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
         square = (current**2 + variances)[1:].mean(axis=1)
         self.prior_variance[1:] = np.maximum(square, 1e-6)
         used = (self.design**2).sum(axis=0)[:, None] > 0
         return in_standard_errors(step, np.where(used, 1 / variances, 0))
 
     def _diagonal_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
-        """Return a step and posterior variances, both (1 + K, E), with diagonal information.
+        """Return a step and posterior variances, both (1 + K, e), with diagonal information.
 
         Units are uncorrelated over the training subjects, so the information is nearly diagonal.
         """
@@ -159,16 +171,12 @@ class _DecoderFit:
 
     def _exact_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
         """Return the same with the exact information, which is slower but always accurate."""
-        n_columns = self.design.shape[1]
         step, variances = np.empty_like(gradient), np.empty_like(gradient)
-        for start in range(0, gradient.shape[1], _EDGES_AT_ONCE):
-            part = slice(start, start + _EDGES_AT_ONCE)
-            weighted = weights[:, part, None] * self.design[:, None]
-            information = self.design.T @ weighted.reshape(len(weighted), -1)
-            information = information.reshape(n_columns, -1, n_columns).transpose(1, 0, 2)
+        for edge, weight in enumerate(weights.T):
+            information = (self.design.T * weight) @ self.design
             covariance = np.linalg.inv(information + np.diag(1 / self.prior_variance))
-            step[:, part] = np.einsum("ekl,le->ke", covariance, gradient[:, part])
-            variances[:, part] = np.diagonal(covariance, axis1=1, axis2=2).T
+            step[:, edge] = covariance @ gradient[:, edge]
+            variances[:, edge] = np.diagonal(covariance)
         return step, variances
 
     def improve_susceptibility(self) -> float:
@@ -184,11 +192,21 @@ class _DecoderFit:
         self.susceptibility = self._bounded(confirmed)
 
     def _along_effects(self) -> AlongEffects:
-        baseline = self.effect.baseline.astype(self.own.dtype)
-        usual = np.exp(np.clip(baseline + self.own, *LOG_RATE_RANGE))
-        relative = RelativeResidual.of(self.counts, self.rates, usual, self.dispersion, self.tuning)
-        parts = [self.functions @ share.astype(self.functions.dtype) for share in self.shares]
-        return relative.along(parts, self.effect.slopes)
+        parts = [self.functions @ share.astype(self.dtype) for share in self.shares]
+
+        def of_block(
+            counts: AnyFloats, rates: AnyFloats, usual: AnyFloats, phi: AnyFloats, slopes: Floats
+        ) -> tuple[AnyFloats, AnyFloats]:
+            return RelativeResidual.of(counts, rates, usual, phi, self.tuning).sums(slopes)
+
+        usual = replace(self.counts, read=self._usual)
+        per_edge = self.rates, usual, self.dispersion, self.effect.slopes
+        return AlongEffects.of(parts, *self.counts.total(of_block, *per_edge))
+
+    def _usual(self, edges: slice) -> AnyFloats:
+        """Return the rates of some edges (n, e) at average motion."""
+        log_rates = self.effect.baseline[edges].astype(self.dtype) + self._own(edges)
+        return np.exp(np.clip(log_rates, *LOG_RATE_RANGE))
 
     def _bounded(self, susceptibility: Floats) -> Floats:
         """Set to 0, for good, what is so variable that many subjects would have no effect at all.

@@ -7,11 +7,14 @@ from a first unweighted decomposition (two steps, as in feasible generalised lea
 posterior mean of z is linear in the input (Bartholomew, Knott and Moustaki 2011, chapter 3).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
 
 import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable, Kind, of_kind
 from stillome.methods.inv_fa.moments import log_moments
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.inv_fa.spreads import bounded_exp, fit_common_scale
@@ -68,16 +71,30 @@ class FactorEncoder:
     common_scale: Floats
     unit_scale: Floats
 
-    def encode(self, values: AnyFloats, functions: AnyFloats) -> Floats:
-        """Return the posterior mean (n, K) from encoder input (n, E)."""
-        standard = self.standardised(values, functions)
-        means = (standard @ self.weights.astype(values.dtype)).astype(np.float64)
+    def of_edges(self, edges: slice) -> Self:
+        """Return the part of the encoder that reads some edges."""
+        return replace(
+            self,
+            offset=self.offset[edges],
+            scale=self.scale[edges],
+            drift=self.drift[:, edges],
+            weights=self.weights[edges],
+        )
+
+    def encode(self, values: AnyTable, functions: AnyFloats) -> Floats:
+        """Return the posterior mean (n, K) from encoder input (n, E), an array or a table."""
+
+        def of_block(block: AnyFloats, encoder: FactorEncoder) -> Floats:
+            standard = encoder.standardised(block, functions)
+            return np.asarray(standard @ encoder.weights.astype(block.dtype), np.float64)
+
+        means = EdgeTable.of(values).total(of_block, self)
         return self.remaining.removed(means, functions)
 
     def standardised(self, values: AnyFloats, functions: AnyFloats) -> AnyFloats:
         """Return the input (n, E) standardised, without drift and change of variance."""
         dtype = values.dtype
-        standard = _standardised(values, self.offset.astype(dtype), self.scale.astype(dtype))
+        standard = _standardised(values, self.offset, self.scale)
         standard -= functions.astype(dtype) @ self.drift.astype(dtype)
         standard *= bounded_exp(-functions @ self.common_scale).astype(dtype)[:, None]
         return standard
@@ -104,24 +121,26 @@ class FactorEncoder:
         return self.remaining.restored(latent, functions, scanned_at)
 
 
-def encoder_input(
-    counts: AnyFloats, effect: MotionEffect, functions: AnyFloats, *, whole: bool
-) -> AnyFloats:
-    """Return the input of the encoder, shape (n, E).
+def encoder_input(counts: Kind, effect: MotionEffect, functions: AnyFloats, *, whole: bool) -> Kind:
+    """Return the input of the encoder, shape (n, E): an array or a table, as the counts are.
 
     For whole-number counts, log(1 + A) standardised by its moments given motion. Weights follow no
     known distribution, but are continuous: the effect of motion is divided out before the
     logarithm.
     """
-    if not whole:
-        moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *LOG_RATE_RANGE)
-        return np.log1p(counts * np.exp(-moved))
-    moments = log_moments(effect.rates(functions), effect.dispersions(functions))
-    return np.asarray((np.log1p(counts) - moments.mean) / moments.sd)
+
+    def of_block(block: AnyFloats, effect: MotionEffect) -> AnyFloats:
+        if not whole:
+            moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *LOG_RATE_RANGE)
+            return np.log1p(block * np.exp(-moved))
+        moments = log_moments(effect.rates(functions), effect.dispersions(functions))
+        return np.asarray((np.log1p(block) - moments.mean) / moments.sd)
+
+    return of_kind(counts, of_block, effect)
 
 
 def fit_encoder(
-    values: AnyFloats,
+    values: AnyTable,
     motion: MotionFunctions,
     design: EdgeDesign,
     n_components: int,
@@ -132,7 +151,7 @@ def fit_encoder(
 
     Parameters
     ----------
-    values : array of shape (n, E)
+    values : array or table of shape (n, E)
         From `encoder_input`.
     motion : MotionFunctions
     design : EdgeDesign
@@ -142,17 +161,19 @@ def fit_encoder(
     tuning : Tuning
     iterations : Iterations, optional
     """
-    offset, scale = values.mean(axis=0), values.std(axis=0)
-    scale = np.where(scale > _CONSTANT, scale, 1).astype(values.dtype)
-    standard = _standardised(values, offset, scale)
+    table = EdgeTable.of(values)
+    offset, scale = table.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
+    scale = np.where(scale > _CONSTANT, scale, 1).astype(scale.dtype)
+    standard = table.then(_standardised, offset, scale)
     drift = _fit_drift(standard, motion, design, tuning, iterations)
-    standard -= motion.values @ drift.astype(values.dtype)
+    standard = standard.then(partial(_without_drift, motion.values), drift)
     scatter = motion.scatter(standard, around_motion=False)
     common_scale = fit_common_scale(scatter, motion.values, motion.groups)
-    standard *= bounded_exp(-motion.values @ common_scale).astype(values.dtype)[:, None]
+    shrink = bounded_exp(-motion.values @ common_scale)[:, None]
+    standard = standard.then(lambda block: block * shrink.astype(block.dtype))
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     weights, share = _analyse_factors(apart, n_components, n_lost, tuning)
-    latent = (standard @ weights.astype(values.dtype)).astype(np.float64)
+    latent = standard.total(_along, weights.T)
     remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
         offset=offset.astype(np.float64),
@@ -166,24 +187,28 @@ def fit_encoder(
 
 
 def _analyse_factors(
-    table: AnyFloats, n_components: int, n_lost: int, tuning: Tuning
+    table: EdgeTable, n_components: int, n_lost: int, tuning: Tuning
 ) -> tuple[Floats, Floats]:
     """Return weights (E, K) from a table (n, E) to units, and the share (K,) of signal in each.
 
     `n_lost` is as in `leading_factors`.
     """
     first = leading_factors(table, n_components, n_lost)
-    scores = first.scores[:, : max(first.n_signal, 1)].astype(table.dtype)
-    total = np.maximum((table**2).sum(axis=0), table.dtype.type(1e-12))
-    explained = ((scores.T @ table) ** 2).sum(axis=0) / total
+    scores = first.scores[:, : max(first.n_signal, 1)]
+
+    def shares(block: AnyFloats) -> AnyFloats:
+        total = np.maximum((block**2).sum(axis=0), block.dtype.type(1e-12))
+        return np.asarray(((scores.T.astype(block.dtype) @ block) ** 2).sum(axis=0) / total)
+
+    explained = table.each(shares)
     # An edge that the factors explain well has little noise of its own, and gets more weight.
     precision = 1 / np.sqrt(1 - np.clip(explained, 0, LARGEST_EXPLAINED))
-    weighted = table * precision
+    weighted = table.then(lambda block, own: block * own, precision)
     spectrum = leading_factors(weighted, n_components, n_lost)
     reliability = spectrum.reliability()
     signal = reliability * spectrum.signal_variances()
     share = np.where(reliability > tuning.least_reliable, signal / (1 + signal), 0.0)
-    directions = weighted.T.astype(np.float64) @ spectrum.scores
+    directions = weighted.each(lambda block: spectrum.scores.T @ block.astype(np.float64)).T
     lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
     # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
     weights = precision[:, None] * directions / lengths * np.sqrt(len(table) * share)
@@ -191,7 +216,7 @@ def _analyse_factors(
 
 
 def _fit_drift(
-    standard: AnyFloats,
+    standard: EdgeTable,
     motion: MotionFunctions,
     design: EdgeDesign,
     tuning: Tuning,
@@ -199,11 +224,12 @@ def _fit_drift(
 ) -> Floats:
     """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
     n = len(standard)
-    slopes = (motion.estimating.T @ standard).astype(np.float64) / n
+    slopes = standard.each(partial(np.matmul, motion.estimating.T)).astype(np.float64) / n
     apart = motion.apart_from(standard)
     individual = IndividualDifferences.find(apart, 1 + len(slopes), tuning.stages)
     n_alone = motion.n_independent(standard)
-    own = individual.own_variances(standard.var(axis=0, dtype=np.float64) / n_alone, n_alone)
+    variances = standard.each(lambda block: block.var(axis=0, dtype=np.float64))
+    own = individual.own_variances(variances / n_alone, n_alone)
     pooled = [
         pool_effects(slope, own, design, individual, n_alone, tuning.stages, iterations).effects
         for slope in slopes
@@ -212,7 +238,18 @@ def _fit_drift(
 
 
 def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:
-    return np.asarray(np.clip((values - offset) / scale, -_LARGEST_INPUT, _LARGEST_INPUT))
+    centred = values - offset.astype(values.dtype)
+    centred /= scale.astype(values.dtype)
+    return np.clip(centred, -_LARGEST_INPUT, _LARGEST_INPUT, out=centred)
+
+
+def _without_drift(functions: AnyFloats, standard: AnyFloats, drift: Floats) -> AnyFloats:
+    return np.asarray(standard - functions @ drift.astype(standard.dtype))
+
+
+def _along(block: AnyFloats, weights: Floats) -> Floats:
+    """Return sums over edges of a block (n, e) times weights (K, e)."""
+    return np.asarray(block @ weights.T.astype(block.dtype), np.float64)
 
 
 def _padded(array: Floats, n_components: int) -> Floats:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
 _PENALTIES = np.logspace(-3, 2, 16)  # grid of the search, in units of the mean eigenvalue
@@ -50,7 +51,7 @@ class ConfoundInference:
     @classmethod
     def fit(
         cls,
-        counts: NDArray[Any],
+        counts: AnyTable,
         confounds: Floats,
         tuning: Tuning = TUNING,
         groups: Levels | None = None,
@@ -59,26 +60,28 @@ class ConfoundInference:
 
         Parameters
         ----------
-        counts : array of shape (n, E)
+        counts : array or table of shape (n, E)
             In an order without meaning: of very many subjects only the first are used.
         confounds : array of shape (n, C)
         tuning : Tuning
         groups : array of shape (n, 1) or (n, 3), optional
             Left out together; see `group_levels`.
         """
-        logs = np.log1p(counts[: tuning.max_subjects].astype(np.float32))
         targets = confounds[: tuning.max_subjects]
-        center, scale = logs.mean(axis=0), logs.std(axis=0)
+        table = EdgeTable.of(counts).rows(slice(len(targets)))
+        logs = table.then(lambda block: np.log1p(block.astype(np.float32)))
+        center, scale = logs.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
         scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
-        standard = (logs - center) / scale
-        kernel = (standard @ standard.T).astype(np.float64) / standard.shape[1]
+        standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
+        kernel = standard.total(lambda block: block @ block.T) / standard.shape[1]
         values, vectors = np.linalg.eigh(kernel)
         values = np.maximum(values, 0)
         means = targets.mean(axis=0)
         rotated = vectors.T @ (targets - means)
         together = None if groups is None else groups[: tuning.max_subjects, 0]
         dual, left_out = _best_ridge(values, vectors, rotated, targets - means, together)
-        weights = standard.T.astype(np.float64) @ dual / standard.shape[1]
+        weights = standard.each(lambda block: dual.T @ block.astype(np.float64))
+        weights = weights.T / standard.shape[1]
         errors = targets - means - left_out
         model = cls(
             center.astype(np.float64),

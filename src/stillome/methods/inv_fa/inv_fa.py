@@ -1,5 +1,6 @@
 """InvFA: motion-invariant factor analysis of connectomes."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,11 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import shaped_like
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
-from stillome.exceptions import InputError, NotFittedError
+from stillome.exceptions import FileError, InputError, NotFittedError
 from stillome.methods.cautions import warn_if_unlike_training, warn_of_inference
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
-from stillome.methods.inv_fa.adjusting import Adjusting, log_likelihood
+from stillome.methods.inv_fa.adjusting import Asked
+from stillome.methods.inv_fa.by_subjects import by_subjects, mean_log_likelihood, posteriors
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
@@ -21,15 +23,16 @@ from stillome.methods.inv_fa.reweighting import ReweightedFactors
 from stillome.methods.inv_fa.training_subjects import (
     MIN_SUBJECTS,
     KnownSubjects,
+    check_memory,
     check_seed,
     check_weight,
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.stages.replay.coupling import check_coupling
 from stillome.methods.storage import training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.uncertain_answers import AdjustedConnectomes, AdjustingOptions
+from stillome.threads import one_thread
 
 
 class InvFA(ReweightedFactors):
@@ -51,6 +54,10 @@ class InvFA(ReweightedFactors):
         Mean fibre lengths in mm; a covariate of the pooled motion effects.
     random_state : int, Generator or None, default=0
         For the randomised quantiles of counts in `adjust`.
+    memory : float, optional
+        Bytes that a fit may use for what it keeps of the connectomes; more is kept in a temporary
+        file (in ``TMPDIR``). A quarter of the free memory without. It changes no answer by more
+        than rounding errors.
 
     Attributes
     ----------
@@ -90,15 +97,19 @@ class InvFA(ReweightedFactors):
         invariance_weight: float = 1.0,
         lengths: ArrayLike | None = None,
         random_state: int | np.random.Generator | None = 0,
+        memory: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.invariance_weight = invariance_weight
         self.lengths = lengths
         self.random_state = random_state
+        self.memory = memory
 
+    reads_parts = True
     _tuning = TUNING  # benchmarks/sensitivity.py fits with other records
     _person: PersonPart | None = None  # another model of the person on the same stages
 
+    @one_thread()
     def fit(
         self,
         X: ArrayLike,
@@ -113,7 +124,8 @@ class InvFA(ReweightedFactors):
         Parameters
         ----------
         X : array-like of shape (n, V, V) or (n, V(V-1)/2)
-            Fibre counts, or weights ≥ 0.
+            Fibre counts, or weights ≥ 0. A memory map or an array in a store (zarr, HDF5, Dask)
+            stays where it is and is read in slices; this holds for all methods of this class.
         y : array-like of shape (n,) or (n, T), optional
             Traits; NaN is missing.
         confounds : array-like of shape (n,) or (n, C)
@@ -133,10 +145,15 @@ class InvFA(ReweightedFactors):
             min_subjects=MIN_SUBJECTS,
         )
         known = known_subjects(data)
+        self.training_hash_ = training_hash(data.edges)
         self._full_model = self._fit_model(known)
         self._use_weight(weight, known)
+        if not data.edges.is_in_memory and training_hash(data.edges) != self.training_hash_:
+            raise FileError(
+                "X: changed while it was being read, and there is no model. Fit again when nothing "
+                "writes to it."
+            )
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
-        self.training_hash_ = training_hash(data.edges)
         return self
 
     def _use_weight(self, weight: float, known: KnownSubjects) -> None:
@@ -144,74 +161,84 @@ class InvFA(ReweightedFactors):
         self.invariance_weight_ = weight
         self.model_ = self._full_model.weighted(weight)
         self.n_iter_ = self.model_.n_iter
-        latent, _ = self.model_.encode(known.edges, known.motion)
-        sd = np.maximum(self.model_.latent_sd(known.edges, known.motion), 1e-6)
-        self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(sd))
+        latent, sd = posteriors(self.model_, known.edges, known.motion)
+        self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(np.maximum(sd, 1e-6)))
         self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
 
+    @one_thread()
     def _posterior(
         self, X: ArrayLike, confounds: ArrayLike | None, *, with_std: bool
     ) -> tuple[Floats, Floats | None]:
-        edges = self._new_edges(X, confounds)
-        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
-        return latent, self.model_.latent_sd(edges, motion).copy() if with_std else None
+        rows = self._new_rows(X, confounds)
+        latent, sd = posteriors(self.model_, rows, self._motion(confounds, len(rows)))
+        return latent, sd if with_std else None
 
+    @one_thread()
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
-        return self.model_.inference.infer(self.model_.counts(self._new_edges(X)))
+        rows, infer = self._new_rows(X), self.model_.inference.infer
+        both = by_subjects(rows, lambda _, e: np.stack(infer(self.model_.counts(e)), axis=1))
+        return InferredConfounds(both[:, 0], both[:, 1])
 
+    @one_thread()
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
-        connectomes = self._new_connectomes(X, confounds)
-        edges = self._new_edges(X)
-        latent, motion = self.model_.encode(edges, self._motion(confounds, len(edges)))
-        return shaped_like(self.model_.expected(latent, motion, motion), connectomes)
+        rows = self._new_rows(X, confounds)
+        motion = self._motion(confounds, len(rows))
 
+        def of_block(place: slice, edges: NDArray[Any]) -> Floats:
+            latent, filled = self.model_.encode(edges, motion[place])
+            return shaped_like(self.model_.expected(latent, filled, filled), rows.source)
+
+        answer: Floats = by_subjects(rows, of_block)
+        return answer
+
+    @one_thread()
     def _adjusted(
         self, X: ArrayLike, interval: float | None, options: AdjustingOptions
     ) -> NDArray[Any] | AdjustedConnectomes:
-        confounds, method = options["confounds"], options["method"]
-        n_draws, coupling = options["n_draws"], options["coupling"]
-        connectomes, edges = self._new_connectomes(X, confounds), self._new_edges(X)
-        level = self._reference(options["reference"])
-        motion = self._motion(confounds, len(edges))
-        check_coupling(coupling)
-        if method not in (None, "counterfactual", "decode"):
-            raise InputError(f"method={method!r}; expected 'counterfactual' or 'decode'.")
-        latent, motion = self.model_.encode(edges, motion)
-        if method == "decode":
-            if n_draws is not None or interval is not None:
-                raise InputError("method='decode' draws nothing; leave out n_draws and interval.")
-            there = np.broadcast_to(level, motion.shape)
-            return shaped_like(self.model_.expected(latent, there), connectomes)
-        given = options["random_state"]
+        confounds, given, out = options["confounds"], options["random_state"], options["out"]
+        rows = self._new_rows(X, confounds)
+        level, motion = self._reference(options["reference"]), self._motion(confounds, len(rows))
         seed = check_seed(self.random_state if given is None else given)
-        task = Adjusting(self.model_, edges, latent, motion, level, seed, answer_dtype(X))
-        if n_draws is None:
-            answer = shaped_like(task.estimate(), connectomes)
-        else:
-            n = check_count(n_draws, "n_draws", minimum=1)
-            answer = np.stack([shaped_like(task.draw(i, coupling), connectomes) for i in range(n)])
+        n_draws = options["n_draws"]
+        n = None if n_draws is None else check_count(n_draws, "n_draws", minimum=1)
+        method = options["method"] or "counterfactual"
+        asked = Asked(level, method, n, interval, options["coupling"], seed, answer_dtype(X))
+        asked.check()
+        if out is not None and (n is not None or interval is not None):
+            raise InputError("out: for one connectome per subject; leave out n_draws and interval.")
+
+        def answers(asking: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
+            return lambda place, edges: shaped_like(
+                asking(self.model_, edges, motion[place]), rows.source
+            )
+
+        answer = by_subjects(rows, answers(asked.connectomes), out)
+        answer = answer if n is None else np.moveaxis(answer, 1, 0)
         if interval is None:
             return answer
-        lower, upper = (shaped_like(one, connectomes) for one in task.bounds(interval, coupling))
-        return AdjustedConnectomes(answer, lower, upper)
+        both = by_subjects(rows, answers(asked.bounds))
+        return AdjustedConnectomes(answer, both[:, 0], both[:, 1])
 
+    @one_thread()
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return trait predictions in the users' units: (n,) for one trait, else (n, T)."""
-        edges = self._new_edges(X, confounds)
-        latent, _ = self.model_.encode(edges, self._motion(confounds, len(edges)))
+        rows = self._new_rows(X, confounds)
+        latent, _ = posteriors(self.model_, rows, self._motion(confounds, len(rows)))
         if self.people_.traits is None:
             raise NotFittedError(
                 f"{self._name} was fitted without traits. Call fit(X, y, ...) first."
             )
         return self._shaped_traits(self.people_.traits.predict(latent))
 
+    @one_thread()
     def log_likelihood(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> float:
         """Return the mean log p(A | z, c) per subject, at its own z and motion, in nats."""
-        edges = self._new_edges(X, confounds)
-        return log_likelihood(self.model_, edges, self._motion(confounds, len(edges)))
+        rows = self._new_rows(X, confounds)
+        motion = self._motion(confounds, len(rows))
+        return mean_log_likelihood(self.model_, rows, motion)
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
         return self.people_.draw(self.model_, n_subjects, rng)
@@ -221,6 +248,7 @@ class InvFA(ReweightedFactors):
         super().check_parameters()
         check_weight(self.invariance_weight)
         check_seed(self.random_state)
+        check_memory(self.memory)
 
     def _fit_model(self, known: KnownSubjects) -> InvariantModel:
         return fit_model(
@@ -233,6 +261,7 @@ class InvFA(ReweightedFactors):
             groups=known.groups,
             tuning=self._tuning,
             person=self._person,
+            memory=check_memory(self.memory),
         )
 
     def _motion(self, confounds: ArrayLike | None, n_subjects: int) -> Floats:

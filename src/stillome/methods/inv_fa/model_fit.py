@@ -6,17 +6,23 @@ rounds: with drawn counts in place of zeros after the first (`imputation`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels, renumbered
+from stillome.cohort.subject_rows import AnyRows
+from stillome.counts.edge_tables import EdgeTable, StoredTable
+from stillome.methods.inv_fa.calibrating import calibrate
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
+from stillome.methods.inv_fa.imputing import imputed
 from stillome.methods.inv_fa.inference import ConfoundInference
+from stillome.methods.inv_fa.ordered_table import in_canonical_order, in_single
 from stillome.methods.inv_fa.parts import STAGES, InvariantModel
 from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
@@ -32,13 +38,12 @@ from stillome.methods.stages.motion_effect.effect import (
     refit_baseline,
 )
 from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
-from stillome.methods.stages.replay.calibration import Calibration, some_counts
-from stillome.methods.stages.replay.count_law import CountLaw
-from stillome.methods.stages.replay.counterfactual import positions_in_step
-from stillome.methods.stages.replay.imputation import without_zeros
+from stillome.methods.stages.replay.calibration import Calibration
+from stillome.methods.stages.replay.count_law import probability_below
+from stillome.methods.stages.replay.counterfactual import WeightLaw
 from stillome.methods.stages.replay.presence import Presence, fit_presence
-from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
-from stillome.methods.stages.replay.support import Support, is_counted, lattice_step
+from stillome.methods.stages.replay.small_values import SmallValues
+from stillome.methods.stages.replay.support import Extent, Support, is_counted, lattice_step
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model
 from stillome.methods.weight_units import weight_unit
 
@@ -50,7 +55,7 @@ _LEAST_DEVIATION = 0.1  # of probits; below it, and without a floor, one round i
 
 
 def fit_model(
-    edges: NDArray[Any],
+    edges: AnyRows,
     confounds: Floats,
     *,
     n_regions: int,
@@ -60,6 +65,7 @@ def fit_model(
     groups: Levels | None = None,
     tuning: Tuning = TUNING,
     person: "PersonPart | None" = None,
+    memory: float | None = None,
 ) -> InvariantModel:
     """Fit all parts.
 
@@ -68,7 +74,7 @@ def fit_model(
 
     Parameters
     ----------
-    edges : array of shape (n, E)
+    edges : array or SubjectRows of shape (n, E)
     confounds : array of shape (n, C)
         Without missing values.
     n_regions, n_components : int
@@ -79,13 +85,16 @@ def fit_model(
     tuning : Tuning
     person : callable, optional
         Another model of the person, put on the stages (`ModelFit`) before presence is fitted.
+    memory : float, optional
+        Bytes that blocks may take; what takes more is kept in a temporary file.
     """
     order = subject_order(edges, confounds)
-    edges, confounds = edges[order], confounds[order]
+    table = in_canonical_order(edges, order, memory)
+    confounds = confounds[order]
     covariates = None if covariates is None else covariates[order]
     levels = None if groups is None else renumbered(groups[order])
     fit = ModelFit.prepare(
-        edges, confounds, covariates, levels, n_regions, lengths, n_components, tuning
+        table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
     )
     fit = replace(fit, person=person)
     model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
@@ -106,7 +115,9 @@ class _Known(NamedTuple):
 class ModelFit:
     """The training subjects, in the units of the model and in canonical order."""
 
-    counts: NDArray[np.float32]
+    counts: EdgeTable
+    edges: StoredTable
+    floors: Floats
     confounds: Floats
     covariates: Floats | None
     unit: float
@@ -126,7 +137,7 @@ class ModelFit:
     @classmethod
     def prepare(
         cls,
-        edges: NDArray[Any],
+        edges: StoredTable,
         confounds: Floats,
         covariates: Floats | None,
         groups: Levels | None,
@@ -138,20 +149,25 @@ class ModelFit:
         """Describe the data: their unit and support, functions of motion, what edges share."""
         whole = is_counted(edges)
         unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
-        counts = (edges * unit).astype(np.float32)
+        counts = edges.then(partial(in_single, unit))
+        support = Support.find(edges, unit)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         inference, left_out = ConfoundInference.fit(counts, confounds, tuning, groups)
         return cls(
             counts=counts,
+            edges=edges,
+            floors=support.floors(Extent.of(counts)),
             confounds=confounds,
             covariates=covariates,
             unit=unit,
             whole=whole,
-            support=Support.find(edges, unit),
+            support=support,
             ranks=edge_ranks(edges),
             basis=basis,
             motion=MotionFunctions.given(basis(confounds), covariates, groups),
-            design=EdgeDesign.from_edges(log_means(counts), lengths, n_regions, counts > 0),
+            design=EdgeDesign.from_edges(
+                log_means(counts), lengths, n_regions, counts.then(lambda block: block > 0)
+            ),
             inference=inference,
             left_out=left_out,
             n_components=n_components,
@@ -166,8 +182,8 @@ class ModelFit:
             model, _ = self.person(self, model, self.counts)
         functions = self.motion.values
         z = model.encode_known(self.counts, functions)
-        z = model.decoder_input(z, functions, functions)
-        log_rates = model.log_rates(z, functions, self.confounds)
+        laws = model.laws(z, self.confounds, self.confounds, self.counts)
+        log_rates = replace(self.counts, read=lambda edges: laws(edges).log_rates)
         spread, grain = fit_spread(self.counts, log_rates)
         none = np.zeros_like(model.decoder.dispersion_slopes)
         decoder = replace(model.decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
@@ -180,33 +196,32 @@ class ModelFit:
 
     def model_of_counts(self) -> InvariantModel:
         """Fit to counts, in rounds where zeros are more than counts of 0."""
-        counts: NDArray[np.float32] = self.counts
+        counts: EdgeTable = self.counts
         known = _Known()
         for number in range(_ROUNDS):
             model, effect_chance = self.core(counts, known.effect_chance)
-            model, law, presence_chance = self._with_presence(model, known)
+            model, latent, presence_chance = self._with_presence(model, known)
             known = _Known(model.presence, effect_chance, presence_chance)
             if number == _ROUNDS - 1 or not self._worth_another_round(model.presence):
                 break
-            level, lot = (
-                positions_in_step(self.counts, [number, stream], self.ranks) for stream in (0, 1)
-            )
-            counts = without_zeros(self.counts, law, level, lot)
+            counts = imputed(self.edges, model, latent, self.confounds, self.floors, number)
         if self.person is not None:
             model, changed = self.person(self, model, counts)
             if changed:
-                model, law, _ = self._with_presence(model, known)
-        calibration, small = self._calibration(law)
-        spread = fit_effect_spread(
-            self.counts, model.effect, self.motion.values, self.motion.groups
-        )
+                model, latent, _ = self._with_presence(model, known)
+        laws = model.laws(latent, self.confounds, self.confounds, self.counts)
+        stages = self.tuning.stages
+        calibration, small = calibrate(self.counts, laws, self.ranks, self.floors, stages)
+        functions, groups = self.motion.values, self.motion.groups
+        spread = fit_effect_spread(self.counts, model.effect, functions, groups)
         return replace(model, calibration=calibration, small=small, effect_spread=np.array(spread))
 
     def with_unknown_motion(self, model: InvariantModel) -> InvariantModel:
         """Regress z on inferred motion, for subjects whose motion is not known."""
         functions = self.basis(self.left_out)
         size = np.maximum(np.sqrt((functions**2).mean(axis=0)), _LEAST_SIZE)
-        latent = model.encode_known(self.counts[: len(self.left_out)], functions)
+        some = self.counts.rows(slice(len(self.left_out)))
+        latent = model.encode_known(some, functions)
         kept = None if self.covariates is None else self.covariates[: len(self.left_out)]
         groups = self.groups_of(slice(len(self.left_out)))
         inferred = MotionFunctions.given(functions / size, kept, groups)
@@ -218,7 +233,8 @@ class ModelFit:
         kept = None if self.covariates is None else self.covariates[rows]
         return replace(
             self,
-            counts=self.counts[rows],
+            counts=self.counts.rows(rows),
+            floors=self.floors[rows],
             confounds=self.confounds[rows],
             covariates=kept,
             motion=MotionFunctions.given(
@@ -232,14 +248,14 @@ class ModelFit:
         return None if self.motion.groups is None else self.motion.groups[rows]
 
     def core(
-        self, counts: NDArray[np.float32], by_chance: ChanceVariances | None = None
+        self, counts: EdgeTable, by_chance: ChanceVariances | None = None
     ) -> tuple[InvariantModel, ChanceVariances]:
         """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
         functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
         effect, by_chance = _fit_effect(
             counts, self.motion, self.design, tuning, iterations, by_chance
         )
-        values = encoder_input(self.counts, effect, functions, whole=self.whole)
+        values = encoder_input(self.counts, effect, functions, whole=self.whole).stored()
         encoder = fit_encoder(
             values, self.motion, self.design, self.n_components, tuning, iterations
         )
@@ -272,18 +288,13 @@ class ModelFit:
 
     def _with_presence(
         self, model: InvariantModel, known: "_Known"
-    ) -> tuple[InvariantModel, CountLaw, ChanceVariances | None]:
-        """Return the model with the probability of empty edges, the law of the counts, chance."""
-        functions = self.basis(self.confounds)
-        latent = model.encode_known(self.counts, functions)
-        floors = self.support.floors(self.counts)
-        rates = model.law(latent, self.confounds, self.confounds)
-        law = model.count_law(rates, self.confounds, floors)
-        usual = model.usual_below(self.confounds, floors)
+    ) -> tuple[InvariantModel, Floats, ChanceVariances | None]:
+        """Return the model with the probability of empty edges, z (n, K), and chance."""
+        latent = model.encode_known(self.counts, self.basis(self.confounds))
         presence, by_chance = fit_presence(
-            self.counts == 0,
-            law.below,
-            usual,
+            self.counts.then(lambda block: block == 0),
+            self._below(model.laws(latent, self.confounds, self.confounds, self.counts)),
+            self._below(model.laws(np.zeros_like(latent), self.confounds, None, self.counts)),
             self.motion,
             self.design,
             self.tuning.stages,
@@ -291,40 +302,25 @@ class ModelFit:
             known.presence,
             known.presence_chance,
         )
-        empty = presence.probabilities(law.below, usual, functions)
-        return replace(model, presence=presence), replace(law, empty=empty), by_chance
+        return replace(model, presence=presence), latent, by_chance
+
+    def _below(self, laws: Callable[[slice], WeightLaw]) -> EdgeTable:
+        """Return the probability of a count below the floor, in the law of every subject."""
+        floors = self.floors
+        return replace(self.counts, read=lambda edges: probability_below(*laws(edges), floors))
 
     def _worth_another_round(self, presence: Presence) -> bool:
         has_floor = self.support.is_relative or bool(self.support.floor > 1)
         return has_floor or float(presence.deviations.std()) > _LEAST_DEVIATION
 
-    def _calibration(self, law: CountLaw) -> tuple[Calibration, SmallValues]:
-        """Calibrate the quantiles of counts that are present."""
-        rows, ranks = some_counts(len(self.counts), self.counts.shape[1], self.tuning.stages)
-        columns = np.argsort(self.ranks)[ranks]
-        present = self.counts[rows, columns] > 0
-        rows, columns = rows[present], columns[present]
-        values = self.counts[rows, columns][None]
-        chosen = law.at(rows, columns)
-        scores = chosen.scores_if_present(values, positions_in_step(values, [0]))
-        calibration = Calibration.fit(scores[0], chosen.log_rates[0], self.tuning.stages)
-        offsets = values[0] - chosen.floors[0]
-        few = (offsets >= 0) & (offsets < N_VALUES)
-        floors, log_rates, sizes = (
-            part[few] for part in (chosen.floors[0], chosen.log_rates[0], 1 / chosen.dispersions[0])
-        )
-        offsets = offsets[few].astype(np.float64)
-        small = SmallValues.fit(offsets, floors, log_rates, sizes, self.tuning.stages)
-        return calibration, small
-
 
 # From the fit, the model of the factors and the counts its rates were fitted to, to a model with
 # another person part, and whether that differs from the factors.
-PersonPart = Callable[[ModelFit, InvariantModel, NDArray[np.float32]], tuple[InvariantModel, bool]]
+PersonPart = Callable[[ModelFit, InvariantModel, EdgeTable], tuple[InvariantModel, bool]]
 
 
 def _fit_effect(
-    counts: NDArray[np.float32],
+    counts: EdgeTable,
     motion: MotionFunctions,
     design: EdgeDesign,
     tuning: Tuning,

@@ -3,6 +3,7 @@
 `model_fit` fits them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.encoder import (
     FactorEncoder,
@@ -87,6 +89,18 @@ class InvariantModel:
         """Iterations of every stage."""
         return {stage: int(n) for stage, n in zip(STAGES, self.n_iterations, strict=True)}
 
+    def of_edges(self, edges: slice) -> Self:
+        """Return the model of some edges."""
+        return replace(
+            self,
+            edge_ranks=self.edge_ranks[edges],
+            effect=self.effect.of_edges(edges),
+            encoder=self.encoder.of_edges(edges),
+            decoder=self.decoder.of_edges(edges),
+            zeros=self.zeros.of_edges(edges),
+            presence=self.presence.of_edges(edges),
+        )
+
     def encode(self, edges: NDArray[Any], confounds: Floats) -> tuple[Floats, Floats]:
         """Return z (n, K) and the confounds (n, C) with unknown values filled in."""
         counts = self.counts(edges)
@@ -110,10 +124,20 @@ class InvariantModel:
         read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
         z = self.decoder_input(latent, functions, read)
         log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
+        return WeightLaw(log_rates, self.dispersions(log_rates, functions))
+
+    def laws(
+        self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
+    ) -> Callable[[slice], WeightLaw]:
+        """Return `law` as a function of a block of edges of a table of these subjects."""
+        return lambda edges: self.of_edges(edges).law(latent, confounds, scanned_at)
+
+    def dispersions(self, log_rates: Floats, functions: AnyFloats) -> Floats:
+        """Return the dispersion (n, E) around these rates at this motion."""
         dispersions = self.decoder.dispersions(functions).astype(np.float64)
         if self.decoder.grain > 0:
             dispersions += self.decoder.grain * np.exp(-log_rates)
-        return WeightLaw(log_rates, dispersions)
+        return dispersions
 
     def decoder_input(self, latent: Floats, functions: AnyFloats, scanned_at: AnyFloats) -> Floats:
         """Return z̃ (n, K), what the decoder reads; see `FactorEncoder.decoder_input`."""
@@ -193,8 +217,9 @@ class InvariantModel:
         """Return edges in the units of the model."""
         return (edges * float(self.unit)).astype(np.float32)
 
-    def encode_known(self, counts: NDArray[np.float32], functions: AnyFloats) -> Floats:
-        """Return z (n, K) from counts in the model's unit and functions of known motion."""
+    def encode_known(self, counts: AnyTable, functions: AnyFloats) -> Floats:
+        """Return z (n, K) from counts (n, E) in the model's unit and functions of known motion."""
         single = functions.astype(np.float32)
-        values = encoder_input(counts, self.effect, single, whole=bool(self.whole))
+        table = EdgeTable.of(counts)
+        values = encoder_input(table, self.effect, single, whole=bool(self.whole))
         return self.encoder.encode(values, single)

@@ -9,6 +9,7 @@ import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import EdgeTable
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
@@ -16,10 +17,11 @@ from stillome.methods.stages.numeric_limits import LARGEST_LOG_SCALE
 
 
 def fit_common_scale(
-    standard: AnyFloats, functions: AnyFloats, groups: Levels | None = None
+    standard: EdgeTable, functions: AnyFloats, groups: Levels | None = None
 ) -> Floats:
     """Find how the log standard deviation of all edges together changes with motion, (P,)."""
-    log_square = np.log((standard**2).mean(axis=1, dtype=np.float64) + 1e-12)
+    squares = standard.total(lambda block: (block**2).sum(axis=1, dtype=np.float64))
+    log_square = np.log(squares / standard.shape[1] + 1e-12)
     slopes, variance = _log_sd_slopes(log_square[:, None], functions, groups)
     return beyond_chance(slopes[:, 0], variance[0])
 

@@ -69,25 +69,11 @@ class RelativeResidual(NamedTuple):
         weights = np.where(used, usual / (1 + usual * dispersion), 0)
         return cls((counts / rates - 1) * weights, weights)
 
-    def along(self, parts: list[AnyFloats], slopes: Floats) -> "AlongEffects":
-        """Project on the effect of each confound.
-
-        Parameters
-        ----------
-        parts : list of arrays of shape (n, P)
-            Each confound's part of the functions of motion.
-        slopes : array of shape (P, E)
-            The effect of motion.
-        """
+    def sums(self, slopes: Floats) -> tuple[AnyFloats, AnyFloats]:
+        """Return sums over edges along the effect of motion, slopes (P, E): (n, P) and (n, P²)."""
         single = slopes.astype(self.values.dtype)
-        residual = self.values @ single.T
         pairs = (single[:, None] * single).reshape(-1, single.shape[1])
-        products = (self.weights @ pairs.T).reshape(len(residual), *[len(single)] * 2)
-        functions = np.stack(parts)
-        gradient = (functions * residual).sum(axis=2, dtype=np.float64)
-        half = np.einsum("cnp,npq->cnq", functions, products)
-        information = np.einsum("cnq,dnq->cdn", half, functions, dtype=np.float64)
-        return AlongEffects(gradient, information)
+        return self.values @ single.T, self.weights @ pairs.T
 
 
 class AlongEffects(NamedTuple):
@@ -101,6 +87,23 @@ class AlongEffects(NamedTuple):
 
     gradient: Floats
     information: Floats
+
+    @classmethod
+    def of(cls, parts: list[AnyFloats], residual: Floats, products: Floats) -> Self:
+        """Project sums along the effect on the effect of each confound.
+
+        Parameters
+        ----------
+        parts : list of arrays of shape (n, P)
+            Each confound's part of the functions of motion.
+        residual, products : arrays of shape (n, P) and (n, P²)
+            From `RelativeResidual.sums`, over all edges.
+        """
+        functions = np.stack(parts).astype(np.float64)
+        n, width = residual.shape
+        gradient = (functions * residual).sum(axis=2)
+        half = np.einsum("cnp,npq->cnq", functions, products.reshape(n, width, width))
+        return cls(gradient, np.einsum("cnq,dnq->cdn", half, functions))
 
     def step(self, latent: Floats) -> Floats:
         """Return the Newton step (C, K) of the susceptibility."""

@@ -1,14 +1,15 @@
 """The subjects that `InvFA.fit` can use, and the validation of its parameters."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
+from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
 from stillome.exceptions import ConfoundsError, InputError
+from stillome.io.free_memory import free_bytes
 from stillome.methods.training_data import TrainingData
 
 MIN_SUBJECTS = 10
@@ -19,7 +20,7 @@ class KnownSubjects(NamedTuple):
 
     Attributes
     ----------
-    edges : array of shape (n, E)
+    edges : SubjectRows of shape (n, E)
     motion : array of shape (n, C)
     traits : array of shape (n, T) or None
     covariates : array of shape (n, Q) or None
@@ -28,7 +29,7 @@ class KnownSubjects(NamedTuple):
         See `group_levels`.
     """
 
-    edges: NDArray[Any]
+    edges: SubjectRows
     motion: Floats
     traits: Floats | None
     covariates: Floats | None
@@ -58,7 +59,7 @@ def known_subjects(data: TrainingData) -> KnownSubjects:
     if motion.shape[1]:
         motion = check_confounds(motion)
     groups = None if data.groups is None else data.groups[known]
-    return KnownSubjects(data.edges[known], motion, traits, covariates, groups)
+    return KnownSubjects(SubjectRows.of(data.edges).some(known), motion, traits, covariates, groups)
 
 
 def check_weight(weight: object) -> float:
@@ -86,3 +87,18 @@ def check_seed(random_state: int | np.random.Generator | None) -> int:
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(rng.integers(2**32))
+
+
+def check_memory(memory: object) -> float:
+    """Return how many bytes a fit may use; a quarter of what is free for None.
+
+    Examples
+    --------
+    >>> check_memory(2e9)
+    2000000000.0
+    """
+    if memory is None:
+        return free_bytes() / 4
+    if isinstance(memory, int | float | np.integer | np.floating) and memory > 0:
+        return float(memory)
+    raise InputError(f"memory={memory!r}; expected a number of bytes, such as 2e9, or None.")

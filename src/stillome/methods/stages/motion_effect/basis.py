@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
-from stillome.cohort.groups import Levels, design_effect
+from stillome.cohort.groups import Levels, design_effects, mean_effects
+from stillome.counts.edge_tables import AnyTable, EdgeTable, Kind, of_kind
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _COLLINEAR = 1e-3  # a column with less variance of its own than the square of this is left out
@@ -170,23 +171,22 @@ class MotionFunctions(NamedTuple):
         spread = np.maximum(own.std(axis=0), 1e-6)
         return cls(values, (own / spread).astype(np.float32), spread, covariates, groups)
 
-    def n_independent(self, table: NDArray[Any]) -> float:
+    def n_independent(self, table: AnyTable) -> float:
         """Return as how many independent scans the rows of a table (n, K) count in regressions.
 
         Fewer than n where scans of a group, and their motion, are alike.
         """
         return n_independent(table, self.estimating, self.groups)
 
-    def apart_from(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return the residuals of a table (n, K) given motion at equal covariates.
+    def apart_from(self, table: Kind) -> Kind:
+        """Return the residuals of a table (n, E) given motion at equal covariates.
 
         Factors are estimated from these. A factor that correlates with motion in this sample
         would take what is left of the motion effect for a difference between subjects.
         """
-        directions = np.linalg.qr(self.estimating.astype(table.dtype))[0]
-        return np.asarray(table - directions @ (directions.T @ table))
+        return apart_from(self.estimating, table)
 
-    def scatter(self, table: NDArray[Any], *, around_motion: bool) -> NDArray[Any]:
+    def scatter(self, table: Kind, *, around_motion: bool) -> Kind:
         """Return a table (n, K) without what the covariates explain of its means at equal motion.
 
         Variances are estimated from these. Where older subjects move more, age alone makes the
@@ -197,13 +197,29 @@ class MotionFunctions(NamedTuple):
             return table
         kept = np.zeros((len(table), 0)) if self.covariates is None else self.covariates
         kept = kept - kept.mean(axis=0)
-        design = np.column_stack([kept, self.values, np.ones(len(kept))]).astype(table.dtype)
-        slopes = np.linalg.lstsq(design, table, rcond=None)[0]
+        design = np.column_stack([kept, self.values, np.ones(len(kept))])
         used = design.shape[1] if around_motion else kept.shape[1]
-        return np.asarray(table - design[:, :used] @ slopes[:used])
+
+        def of_block(block: NDArray[Any]) -> NDArray[Any]:
+            own = design.astype(block.dtype)
+            slopes = np.linalg.lstsq(own, block, rcond=None)[0]
+            return np.asarray(block - own[:, :used] @ slopes[:used])
+
+        return of_kind(table, of_block)
 
 
-def n_independent(table: NDArray[Any], functions: NDArray[Any], groups: Levels | None) -> float:
+def apart_from(functions: NDArray[Any], table: Kind) -> Kind:
+    """Return a table (n, E) without what goes with functions of motion (n, P)."""
+    directions = np.linalg.qr(functions)[0]
+
+    def of_block(block: NDArray[Any]) -> NDArray[Any]:
+        own = directions.astype(block.dtype, copy=False)
+        return np.asarray(block - own @ (own.T @ block))
+
+    return of_kind(table, of_block)
+
+
+def n_independent(table: AnyTable, functions: NDArray[Any], groups: Levels | None) -> float:
     """Return as how many independent scans n rows count in regressions on functions (n, P).
 
     Examples
@@ -214,8 +230,12 @@ def n_independent(table: NDArray[Any], functions: NDArray[Any], groups: Levels |
     """
     if groups is None or not functions.shape[1]:
         return len(table)
-    centred = table - table.mean(axis=0)
-    effects = [design_effect(centred * one[:, None], groups) for one in functions.T]
+
+    def of_block(block: NDArray[Any]) -> Floats:
+        centred = block - block.mean(axis=0)
+        return np.stack([design_effects(centred * one[:, None], groups) for one in functions.T])
+
+    effects = mean_effects(EdgeTable.of(table).each(of_block), groups)
     return len(table) / float(np.mean(effects))
 
 

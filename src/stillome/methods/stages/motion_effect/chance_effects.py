@@ -8,6 +8,7 @@ much it takes is measured: effects of permuted motion are pooled in the same way
 so that every variance found is chance (an empirical null; Efron 2004).
 """
 
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.exchange import Shuffler
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations
-from stillome.methods.stages.motion_effect.basis import n_independent
+from stillome.methods.stages.motion_effect.basis import apart_from, n_independent
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
@@ -32,7 +34,7 @@ class EdgeScores(NamedTuple):
 
     Attributes
     ----------
-    residual : array of shape (n, E)
+    residual : array or table of shape (n, E)
         Score residuals.
     functions : array of shape (n, P)
         Standardised functions of motion. Subjects must be in an order that depends on nothing
@@ -49,7 +51,7 @@ class EdgeScores(NamedTuple):
         See `group_levels`.
     """
 
-    residual: AnyFloats
+    residual: AnyTable
     functions: AnyFloats
     variances: Floats
     information: Floats
@@ -60,7 +62,7 @@ class EdgeScores(NamedTuple):
     @classmethod
     def of(
         cls,
-        residual: AnyFloats,
+        residual: AnyTable,
         functions: AnyFloats,
         variances: Floats,
         information: Floats,
@@ -75,7 +77,7 @@ class EdgeScores(NamedTuple):
 
     def factors(self, tuning: StageTuning = STAGE_TUNING) -> IndividualDifferences:
         """Find the factors of the score residuals, apart from motion."""
-        return self._factors(apart_from(self.functions, self.residual), 1, tuning)
+        return self._factors(self._apart(), 1, tuning)
 
     def per_log_rate(self, individual: IndividualDifferences) -> IndividualDifferences:
         """Bring factors of score residuals to the scale of the slopes."""
@@ -97,7 +99,7 @@ class EdgeScores(NamedTuple):
     ) -> ChanceVariances:
         """Pool effects of permuted motion; return the mean of the variances that are found."""
         n, n_functions = self.functions.shape
-        apart, rng = apart_from(self.functions, self.residual), np.random.default_rng(0)
+        apart, rng = self._apart(), np.random.default_rng(0)
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[ChanceVariances] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
@@ -105,7 +107,7 @@ class EdgeScores(NamedTuple):
             # As in the fit itself, factors do not see what goes with the functions.
             individual = self._factors(apart_from(permuted, apart), 2, tuning)
             individual = self.per_log_rate(individual)
-            gradient = lost * (permuted.T @ apart).astype(np.float64)
+            gradient = lost * apart.each(partial(np.matmul, permuted.T)).astype(np.float64)
             slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
             for slope, own in zip(slopes, self.own_variances(individual), strict=True):
                 model = fit_pooling(
@@ -115,14 +117,11 @@ class EdgeScores(NamedTuple):
                 found.append(ChanceVariances(model.group_variances, model.own_variance))
         return ChanceVariances.mean(found)
 
-    def _factors(self, apart: AnyFloats, times: int, tuning: StageTuning) -> IndividualDifferences:
+    def _apart(self) -> EdgeTable:
+        return apart_from(self.functions, EdgeTable.of(self.residual))
+
+    def _factors(self, apart: EdgeTable, times: int, tuning: StageTuning) -> IndividualDifferences:
         return IndividualDifferences.find(apart, 1 + times * self.functions.shape[1], tuning)
-
-
-def apart_from(functions: AnyFloats, values: AnyFloats) -> AnyFloats:
-    """Return values (n, E) without what goes with functions of motion (n, P)."""
-    directions = np.linalg.qr(functions)[0]
-    return np.asarray(values - directions @ (directions.T @ values))
 
 
 def _permuted(

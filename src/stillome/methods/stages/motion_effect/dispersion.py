@@ -10,6 +10,7 @@ from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
@@ -18,19 +19,15 @@ from stillome.methods.stages.numeric_limits import DISPERSION_RANGE, LARGEST_STE
 _LEAST_RATIO = 0.05  # of observed to expected dispersion of one subject, before the logarithm
 
 
-def fit_dispersion(counts: AnyFloats, rates: AnyFloats) -> Floats:
+def fit_dispersion(counts: AnyTable, rates: AnyTable) -> Floats:
     """Estimate the dispersion of every edge by moments, shape (E,).
 
     Parameters
     ----------
-    counts, rates : arrays of shape (n, E)
+    counts, rates : arrays or tables of shape (n, E)
     """
-    residual = counts - rates
-    excess = np.einsum("ne,ne->e", residual, residual, dtype=np.float64) - rates.sum(
-        axis=0, dtype=np.float64
-    )
-    own = excess / np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
-    mean = rates.mean(axis=0, dtype=np.float64)
+    squares, sums, squared_rates = EdgeTable.of(counts).each(_moments, EdgeTable.of(rates))
+    own, mean = (squares - sums) / squared_rates, sums / len(counts)
     strong = mean >= np.median(mean)
     typical = max(float(np.median(own[strong])), DISPERSION_RANGE[0])
     variance = 2 * (1 / mean + typical) ** 2 / len(counts)
@@ -39,9 +36,17 @@ def fit_dispersion(counts: AnyFloats, rates: AnyFloats) -> Floats:
     return np.clip(weight * own + (1 - weight) * typical, *DISPERSION_RANGE)
 
 
+def _moments(counts: AnyFloats, rates: AnyFloats) -> tuple[Floats, Floats, Floats]:
+    """Return sums (e,) of squared residuals, of rates and of their squares."""
+    residual = counts - rates
+    squares = np.einsum("ne,ne->e", residual, residual, dtype=np.float64)
+    squared_rates = np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
+    return squares, rates.sum(axis=0, dtype=np.float64), squared_rates
+
+
 def likely_dispersion(
-    counts: AnyFloats,
-    rates: AnyFloats,
+    counts: AnyTable,
+    rates: AnyTable,
     start: Floats,
     iterations: Iterations | None = None,
 ) -> Floats:
@@ -54,19 +59,19 @@ def likely_dispersion(
 
     Parameters
     ----------
-    counts, rates : arrays of shape (n, E)
+    counts, rates : arrays or tables of shape (n, E)
     start : array of shape (E,)
         From `fit_dispersion`.
     iterations : Iterations, optional
     """
     iterations = iterations or Iterations()
-    means = np.maximum(rates.astype(np.float64), 1e-8)
+    table, means = EdgeTable.of(counts), EdgeTable.of(rates)
     limits = np.log(DISPERSION_RANGE)
     value = np.log(np.clip(start, *DISPERSION_RANGE))
     middle, precision = float(np.median(value)), 1.0
     last_step, last_gradient = np.zeros_like(value), np.zeros_like(value)
     for _ in iterations.of("dispersion"):
-        gradient, information = _derivatives(counts, means, np.exp(-value))
+        gradient, information = table.each(_derivatives, means, np.exp(-value))
         # The outer product can be far too small; the change since the last step shows where.
         moved = np.abs(last_step) > 1e-9
         secant = np.where(moved, (last_gradient - gradient) / np.where(moved, last_step, 1), 0)
@@ -91,8 +96,9 @@ def _between(estimates: Floats, variances: Floats) -> float:
     return max(total - float(np.median(variances)), total * np.sqrt(2 / len(estimates)), 1e-6)
 
 
-def _derivatives(counts: AnyFloats, means: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Return gradient and information (E,) of the likelihood in the log dispersion."""
+def _derivatives(counts: AnyFloats, rates: AnyFloats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return gradient and information (e,) of the likelihood in the log dispersion."""
+    means = np.maximum(rates.astype(np.float64), 1e-8)
     both, total = counts + sizes, means + sizes
     scores = special.psi(both) - special.psi(sizes) + 1 + np.log(sizes / total) - both / total
     scores *= -sizes
@@ -101,8 +107,8 @@ def _derivatives(counts: AnyFloats, means: Floats, sizes: Floats) -> tuple[Float
 
 
 def fit_dispersion_slopes(
-    counts: AnyFloats,
-    rates: AnyFloats,
+    counts: AnyTable,
+    rates: AnyTable,
     dispersion: Floats,
     functions: AnyFloats,
     groups: Levels | None = None,
@@ -112,15 +118,20 @@ def fit_dispersion_slopes(
     A moment estimate of each subject's dispersion relative to the expected one, regressed on the
     functions of motion; shrunk to 0 where chance explains it. Scans of a group count as fewer.
     """
-    phi = dispersion.astype(rates.dtype)
-    weights = 1 / (1 + phi * rates) ** 2
-    excess = (weights * ((counts - rates) ** 2 - rates)).sum(axis=1, dtype=np.float64)
-    expected = (weights * phi * rates**2).sum(axis=1, dtype=np.float64)
+    excess, expected = EdgeTable.of(counts).total(_excess, EdgeTable.of(rates), dispersion)
     log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
     log_ratio -= log_ratio.mean()
     slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)
     n_alone = n_independent(log_ratio[:, None], functions, groups)
     return beyond_chance(slopes, log_ratio.var() / n_alone)
+
+
+def _excess(counts: AnyFloats, rates: AnyFloats, dispersion: Floats) -> tuple[Floats, Floats]:
+    """Return weighted sums (n,) over edges of squares beyond the rate, found and expected."""
+    phi = dispersion.astype(rates.dtype)
+    weights = 1 / (1 + phi * rates) ** 2
+    excess = (weights * ((counts - rates) ** 2 - rates)).sum(axis=1, dtype=np.float64)
+    return excess, (weights * phi * rates**2).sum(axis=1, dtype=np.float64)
 
 
 def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
+from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.region_map import map_features
 
 # An edge that fewer subjects have shows no effect of its own: everything is shared.
@@ -40,7 +42,7 @@ class EdgeDesign:
         log_means: Floats,
         lengths: Floats | None,
         n_regions: int,
-        present: NDArray[np.bool_] | None = None,
+        present: AnyTable | None = None,
     ) -> "EdgeDesign":
         """Describe edges by their strength and, where known, presence and length (squared too).
 
@@ -54,12 +56,13 @@ class EdgeDesign:
         lengths : array of shape (E,) in mm, or None
             0 where unknown.
         n_regions : int
-        present : array of shape (n, E), optional
+        present : array or table of shape (n, E), optional
             Where subjects have fibres; everywhere without.
         """
-        least_variances = np.zeros(len(log_means))
+        least_variances, shares = np.zeros(len(log_means)), None
         if present is not None:
-            n_present = present.sum(axis=0)
+            n_present = EdgeTable.of(present).each(lambda block: block.sum(axis=0))
+            shares = _log_odds(n_present, len(present))
             usual = n_present >= _SOMETIMES_PRESENT
             least_variances = 1 / np.maximum(n_present, 1) - 1 / len(present)
             least_variances = np.where(usual, least_variances, _UNKNOWN)
@@ -67,7 +70,6 @@ class EdgeDesign:
                 # Nothing is known of weaker edges; the effect of strength is not extrapolated.
                 log_means = np.maximum(log_means, log_means[usual].min())
         columns = [np.ones(len(log_means))]
-        shares = None if present is None else _log_odds(present)
         known_lengths: Floats | None = None
         if lengths is not None and lengths.any():
             known_lengths = np.where(lengths > 0, lengths, np.nan)
@@ -80,16 +82,12 @@ class EdgeDesign:
         mapped = map_features(log_means, n_regions)
         return cls(np.column_stack(columns), n_regions, mapped, least_variances)
 
-    def with_individual(self, loadings: Floats) -> Floats:
-        """Return the full design (E, Q + V + M + K)."""
-        rows, columns = edge_indices(self.n_regions)
-        regions = np.zeros((len(rows), self.n_regions))
-        regions[np.arange(len(rows)), rows] = 1
-        regions[np.arange(len(rows)), columns] = 1
-        return np.hstack([self.features, regions, self.mapped, loadings])
+    def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
+        """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
+        others = self.mapped if loadings is None else np.hstack([self.mapped, loadings])
+        return EdgeColumns(self.features, others, *edge_indices(self.n_regions), self.n_regions)
 
 
-def _log_odds(present: NDArray[np.bool_]) -> Floats:
+def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:
     """Return the log odds of fibres in an edge (E,), also where all or no subjects have them."""
-    n_present = present.sum(axis=0)
-    return np.asarray(np.log((n_present + 0.5) / (len(present) - n_present + 0.5)))
+    return np.asarray(np.log((n_present + 0.5) / (n - n_present + 0.5)))

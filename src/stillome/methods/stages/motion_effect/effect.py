@@ -9,11 +9,15 @@ part of the effect.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.chance_share import NO_CHANCE, ChanceVariances
@@ -63,6 +67,21 @@ class MotionEffect:
     errors: Floats
     chance: Floats
 
+    def of_edges(self, edges: slice) -> Self:
+        """Return the effect on some edges."""
+        return replace(
+            self,
+            baseline=self.baseline[edges],
+            slopes=self.slopes[:, edges],
+            dispersion=self.dispersion[edges],
+            uncertainties=self.uncertainties[:, edges],
+            errors=self.errors[..., edges],
+        )
+
+    def rate_table(self, functions: AnyFloats, like: EdgeTable) -> EdgeTable:
+        """Return exp(ξ + m(c)) as a table, in the blocks of another."""
+        return replace(like, read=lambda edges: self.of_edges(edges).rates(functions))
+
     def log_rates(self, functions: AnyFloats) -> AnyFloats:
         """Return ξ + m(c), shape (n, E)."""
         slopes = self.slopes.astype(functions.dtype, copy=False)
@@ -83,7 +102,7 @@ class MotionEffect:
 
 
 def fit_motion_effect(
-    counts: AnyFloats,
+    counts: AnyTable,
     functions: AnyFloats,
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
@@ -93,7 +112,7 @@ def fit_motion_effect(
 
     Parameters
     ----------
-    counts : array of shape (n, E)
+    counts : array or table of shape (n, E)
         Float32 is enough and twice as fast.
     functions : array of shape (n, P)
         Standardised functions of motion, same dtype.
@@ -106,7 +125,7 @@ def fit_motion_effect(
 
 
 def fit_effect_and_chance(
-    counts: AnyFloats,
+    counts: AnyTable,
     functions: AnyFloats,
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
@@ -119,7 +138,7 @@ def fit_effect_and_chance(
     These take as long to find as the fit itself. They may be given where they are known from
     nearly the same data. `groups` are as in `group_levels`.
     """
-    iterations = iterations or Iterations(tuning)
+    iterations, counts = iterations or Iterations(tuning), EdgeTable.of(counts)
     state = _fit_each_edge(counts, functions, iterations)
     if not functions.shape[1]:
         return state, NO_CHANCE
@@ -154,7 +173,7 @@ def fit_effect_and_chance(
         variances = (state.uncertainties**2).mean(axis=1, keepdims=True)
         if iterations.converged(in_standard_errors(step, 1 / variances)):
             break
-    rates = state.rates(functions)
+    rates = state.rate_table(functions, counts)
     dispersion = fit_dispersion(counts, rates)
     slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
     found = pooled or []
@@ -177,32 +196,36 @@ def drawn_slopes(
     return np.asarray(slopes + shared + own * rng.standard_normal(slopes.shape))
 
 
-def log_means(counts: AnyFloats) -> Floats:
+def log_means(counts: AnyTable) -> Floats:
     """Return the log of the mean count of every edge.
 
     An edge without fibres counts as half of the smallest count in one subject. With a fixed number
     instead, a high floor would set such edges far apart from all others, and effects would be
     extrapolated to them.
     """
-    means = counts.mean(axis=0, dtype=np.float64)
-    smallest = float(counts.min(where=counts > 0, initial=np.inf))
+    means, smallest_of_edges = EdgeTable.of(counts).each(_mean_and_smallest)
+    smallest = float(smallest_of_edges.min())
     least = 0.5 * (smallest if np.isfinite(smallest) else 1.0) / len(counts)
     return np.asarray(np.log(np.maximum(means, least)))
 
 
+def _mean_and_smallest(counts: AnyFloats) -> tuple[Floats, Floats]:
+    return (
+        counts.mean(axis=0, dtype=np.float64),
+        counts.min(axis=0, where=counts > 0, initial=np.inf),
+    )
+
+
 def refit_baseline(
-    counts: AnyFloats,
+    counts: AnyTable,
     functions: AnyFloats,
     state: MotionEffect,
     iterations: Iterations | None = None,
 ) -> MotionEffect:
     """Refit the baselines by likelihood, at fixed slopes."""
-    iterations = iterations or Iterations()
+    iterations, table = iterations or Iterations(), EdgeTable.of(counts)
     for _ in iterations.of("baseline"):
-        rates = state.rates(functions)
-        shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
-        gradient = ((counts - rates) * shrink).sum(axis=0, dtype=np.float64)
-        information = (rates * shrink).sum(axis=0, dtype=np.float64)
+        gradient, information = table.each(partial(_level_derivatives, functions), state)
         step = gradient / (information + _BASELINE_PRECISION)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         state = replace(state, baseline=np.clip(state.baseline + step, *LOG_RATE_RANGE))
@@ -211,7 +234,17 @@ def refit_baseline(
     return state
 
 
-def _fit_each_edge(counts: AnyFloats, functions: AnyFloats, iterations: Iterations) -> MotionEffect:
+def _level_derivatives(
+    functions: AnyFloats, counts: AnyFloats, state: MotionEffect
+) -> tuple[Floats, Floats]:
+    """Return gradient and information (e,) of the baselines."""
+    rates = state.rates(functions)
+    shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
+    gradient = ((counts - rates) * shrink).sum(axis=0, dtype=np.float64)
+    return gradient, (rates * shrink).sum(axis=0, dtype=np.float64)
+
+
+def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iterations) -> MotionEffect:
     """Fit baseline, slopes and dispersion of each edge by itself, with a normal prior on slopes."""
     n_functions = functions.shape[1]
     slopes, none = np.zeros((n_functions, counts.shape[1])), np.zeros(n_functions)
@@ -227,9 +260,9 @@ def _fit_each_edge(counts: AnyFloats, functions: AnyFloats, iterations: Iteratio
     prior = np.array([_BASELINE_PRECISION] + [_SLOPE_PRECISION] * n_functions)
     relax = Relaxation(axis=1)
     for _ in iterations.of("motion effect"):
-        dispersion = fit_dispersion(counts, state.rates(functions))
+        dispersion = fit_dispersion(counts, state.rate_table(functions, counts))
         state = replace(state, dispersion=dispersion)
-        _, gradient, information = _derivatives(counts, functions, state)
+        gradient, information = _derivatives(counts, functions, state)
         gradient[:, 1:] -= _SLOPE_PRECISION * state.slopes.T
         information += np.diag(prior)
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
@@ -243,34 +276,45 @@ def _fit_each_edge(counts: AnyFloats, functions: AnyFloats, iterations: Iteratio
     return state
 
 
-def _derivatives(
-    counts: AnyFloats, functions: AnyFloats, state: MotionEffect
-) -> tuple[AnyFloats, Floats, Floats]:
-    """Return score residuals (n, E), gradient (E, 1+P) and information (E, 1+P, 1+P)."""
+def _residual(functions: AnyFloats, counts: AnyFloats, state: MotionEffect) -> AnyFloats:
+    """Return score residuals (n, e)."""
     rates = state.rates(functions)
-    shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
-    weights, residual = rates * shrink, (counts - rates) * shrink
+    return (counts - rates) * (1 / (1 + rates * state.dispersion.astype(rates.dtype)))
+
+
+def _derivatives(
+    counts: EdgeTable, functions: AnyFloats, state: MotionEffect
+) -> tuple[Floats, Floats]:
+    """Return gradient (E, 1+P) and information (E, 1+P, 1+P)."""
     design = np.column_stack([np.ones(len(functions), functions.dtype), functions])
-    n_columns = design.shape[1]
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
-    information = (weights.T @ products).astype(np.float64).reshape(-1, n_columns, n_columns)
-    gradient = (residual.T @ design).astype(np.float64)
-    return residual, gradient, information
+
+    def of_block(block: AnyFloats, state: MotionEffect) -> tuple[NDArray[Any], NDArray[Any]]:
+        rates = state.rates(functions)
+        shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
+        return design.T @ ((block - rates) * shrink), products.T @ (rates * shrink)
+
+    gradient, information = counts.each(of_block, state)
+    width = design.shape[1]
+    return (
+        gradient.T.astype(np.float64),
+        information.T.astype(np.float64).reshape(-1, width, width),
+    )
 
 
 def _scores(
-    counts: AnyFloats,
+    counts: EdgeTable,
     functions: AnyFloats,
     state: MotionEffect,
     design: EdgeDesign,
     groups: Levels | None,
 ) -> tuple[EdgeScores, Floats]:
     """Return the scores of every edge from here, and the likelihood steps (P, E) of slopes."""
-    residual, gradient, information = _derivatives(counts, functions, state)
+    gradient, information = _derivatives(counts, functions, state)
     prior = [_BASELINE_PRECISION] + [_SLOPE_PRECISION] * functions.shape[1]
     weak = np.linalg.inv(information + np.diag(prior))
     scores = EdgeScores.of(
-        residual=residual,
+        residual=counts.then(partial(_residual, functions), state),
         functions=functions,
         variances=np.diagonal(weak, axis1=1, axis2=2).T,
         information=(information[:, 0, 0] + 1e-9) / len(counts),

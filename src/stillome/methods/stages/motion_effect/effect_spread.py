@@ -10,6 +10,7 @@ import numpy as np
 
 from stillome.arrays import AnyFloats
 from stillome.cohort.groups import Levels, design_effect
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 
 _LARGEST = 1.0  # standard deviation; beyond it many effects would have the other sign
@@ -17,31 +18,36 @@ _ROUNDS = 3  # of weighting the regression by its own predictions
 
 
 def fit_effect_spread(
-    counts: AnyFloats, effect: MotionEffect, functions: AnyFloats, groups: Levels | None = None
+    counts: AnyTable, effect: MotionEffect, functions: AnyFloats, groups: Levels | None = None
 ) -> float:
     """Return the standard deviation of the strength, relative to its mean.
 
     Parameters
     ----------
-    counts : array of shape (n, E)
+    counts : array or table of shape (n, E)
     effect : MotionEffect
     functions : array of shape (n, P)
         Of the subjects' motion.
     groups : array of shape (n, 1) or (n, 3), optional
         Whose scans are alike; see `group_levels`.
     """
-    rates = effect.rates(functions)
-    usual = np.exp(effect.baseline).astype(rates.dtype)
-    weights = usual / (1 + usual * effect.dispersion.astype(rates.dtype))
-    log_effect = effect.log_rates(functions) - effect.baseline.astype(rates.dtype)
+    table = EdgeTable.of(counts)
+
+    def strengths(block: AnyFloats, effect: MotionEffect) -> AnyFloats:
+        return (_log_effect(effect, functions) * _weights(effect, functions)).sum(axis=1)
+
     # Relative to the subject with the weakest effect, since the mean motion is not no motion.
-    strength = (log_effect * weights).sum(axis=1)
-    log_effect -= log_effect[int(np.argmax(strength))]
-    residual = counts / np.maximum(rates, np.finfo(rates.dtype).tiny) - 1
-    size = ((log_effect**2) @ weights).astype(np.float64)
-    along = ((log_effect * residual) @ weights).astype(np.float64)
-    squares = along**2 / np.maximum(size, 1e-12)
-    doses, squares = size / weights.sum(), squares / weights.sum()
+    weakest = int(np.argmax(table.total(strengths, effect)))
+
+    def along_effect(block: AnyFloats, effect: MotionEffect) -> tuple[AnyFloats, ...]:
+        rates, weights = effect.rates(functions), _weights(effect, functions)
+        log_effect = _log_effect(effect, functions)
+        log_effect = log_effect - log_effect[weakest]
+        residual = block / np.maximum(rates, np.finfo(rates.dtype).tiny) - 1
+        return (log_effect**2) @ weights, (log_effect * residual) @ weights, weights.sum()
+
+    size, along, total = table.total(along_effect, effect)
+    doses, squares = size / total, along**2 / np.maximum(size, 1e-12) / total
     if len(counts) < 3 or np.ptp(doses) == 0:
         return 0.0
     design, precision = np.column_stack([np.ones_like(doses), doses]), np.ones_like(doses)
@@ -55,3 +61,13 @@ def fit_effect_spread(
     variance = covariance[1, 1] * design_effect(influence[:, None], groups)
     kept = max(0.0, 1 - variance / max(slope**2, 1e-12)) if slope > 0 else 0.0
     return float(min(np.sqrt(max(slope, 0.0) * kept), _LARGEST))
+
+
+def _weights(effect: MotionEffect, functions: AnyFloats) -> AnyFloats:
+    """Return weights of edges (e,) that do not depend on motion."""
+    usual = np.exp(effect.baseline).astype(functions.dtype)
+    return np.asarray(usual / (1 + usual * effect.dispersion.astype(functions.dtype)))
+
+
+def _log_effect(effect: MotionEffect, functions: AnyFloats) -> AnyFloats:
+    return np.asarray(effect.log_rates(functions) - effect.baseline.astype(functions.dtype))

@@ -6,10 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
+# An edge without fibres has the same residual in all subjects, up to rounding errors. Divided by
+# their spread, these would be as large as real differences.
+_ROUNDING = 1e-5  # of the mean
 
 
 class IndividualDifferences(NamedTuple):
@@ -30,17 +34,18 @@ class IndividualDifferences(NamedTuple):
     least_own: float = STAGE_TUNING.least_own
 
     @classmethod
-    def find(
-        cls, residual: NDArray[Any], n_lost: int = 1, tuning: StageTuning = STAGE_TUNING
-    ) -> Self:
+    def find(cls, residual: AnyTable, n_lost: int = 1, tuning: StageTuning = STAGE_TUNING) -> Self:
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
-        spread = residual.std(axis=0, dtype=np.float64) + 1e-12
-        standard = (residual - residual.mean(axis=0)) / spread.astype(residual.dtype)
+        table = EdgeTable.of(residual)
+        means, spread = table.each(_mean_and_spread)
+        standard = table.then(_standardised, means, spread)
         spectrum = leading_factors(standard, None, n_lost)
-        factors = spectrum.scores[:, : spectrum.n_signal].astype(residual.dtype)
-        loadings = (factors.T @ standard).T.astype(np.float64) / np.sqrt(len(residual))
+        factors = spectrum.scores[:, : spectrum.n_signal]
+        loadings = standard.each(lambda block: factors.T.astype(block.dtype) @ block)
+        loadings = loadings.T.astype(np.float64) / np.sqrt(len(table))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
-        return cls(loadings * spread[:, None], reliability, tuning.least_own)
+        varying = np.where(np.isfinite(spread), spread, 0)
+        return cls(loadings * varying[:, None], reliability, tuning.least_own)
 
     def per_log_rate(self, information: Floats, variances: Floats, n_subjects: float) -> Self:
         """Bring factors of score residuals to the log scale, where all edges vary alike.
@@ -67,3 +72,12 @@ class IndividualDifferences(NamedTuple):
         """Return sampling variances of slopes (E,) without what individual differences explain."""
         explained = (self.loadings**2).sum(axis=1) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
+
+
+def _mean_and_spread(block: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    means, spread = block.mean(axis=0), block.std(axis=0, dtype=np.float64)
+    return means, np.where(spread > _ROUNDING * np.abs(means), spread + 1e-12, np.inf)
+
+
+def _standardised(block: NDArray[Any], means: NDArray[Any], spread: Floats) -> NDArray[Any]:
+    return (block - means) / spread.astype(block.dtype)

@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances, RealShare
+from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.own_scale import fit_own_scale
@@ -38,19 +38,56 @@ _N_ERRORS = 16  # directions of uncertainty that edges share
 
 
 class SharedErrors(NamedTuple):
-    """What the effects of all edges are off by together: design (E, Q), covariance (Q, Q)."""
+    """What the effects of all edges are off by together.
 
-    design: Floats
+    It is the sum of (D S − diag(kept) D) b, b with covariance C, and of D u, u independent.
+
+    Attributes
+    ----------
+    design : EdgeColumns of shape (E, Q)
+        D.
+    share : array of shape (Q,)
+        The diagonal of S.
+    kept : array of shape (E,)
+    covariance : array of shape (Q, Q)
+        C.
+    unknown : array of shape (Q,)
+        Variances of u.
+    """
+
+    design: EdgeColumns
+    share: Floats
+    kept: Floats
     covariance: Floats
+    unknown: Floats
 
     def variances(self) -> Floats:
         """Return the variance of every edge, (E,)."""
-        return np.asarray(((self.design @ self.covariance) * self.design).sum(axis=1))
+        design, share, shared = self.design, self.share, self.share[:, None] * self.covariance
+        both = design.squares(shared * share + np.diag(self.unknown))
+        crossed, own = design.squares(shared), design.squares(self.covariance)
+        return np.asarray(both - 2 * self.kept * crossed + self.kept**2 * own)
 
     def directions(self) -> Floats:
         """Return independent directions (16, E), each to be times a standard normal number."""
+        design, share = self.design, self.share
         values, vectors = np.linalg.eigh(self.covariance)
-        return strongest_directions(self.design @ (vectors * np.sqrt(np.maximum(values, 0))))
+        roots = vectors * np.sqrt(np.maximum(values, 0))
+        used = np.flatnonzero(self.unknown > 0)
+        free = np.zeros((len(self.unknown), len(used)))
+        free[used, np.arange(len(used))] = np.sqrt(self.unknown[used])
+        # All errors are D first − diag(kept) D then, times independent standard normal numbers.
+        first = np.hstack([share[:, None] * roots, free])
+        then = np.hstack([roots, np.zeros_like(free)])
+        ones, once, twice = (design.gram(self.kept**power) for power in (0, 1, 2))
+        cross = first.T @ once @ then
+        gram = first.T @ ones @ first - cross - cross.T + then.T @ twice @ then
+        _, turns = np.linalg.eigh(gram)
+        found = [
+            design.dot(first @ turn) - self.kept * design.dot(then @ turn)
+            for turn in turns[:, ::-1][:, :_N_ERRORS].T
+        ]
+        return np.pad(np.stack(found), ((0, _N_ERRORS - len(found)), (0, 0)))
 
 
 def strongest_directions(errors: Floats) -> Floats:
@@ -146,8 +183,8 @@ def pool_effects(
         # so is their scale: both settle in a few rounds, and would keep the rest from converging.
         scale = start.own_scale
         if not keep_pattern:
-            shared = design.with_individual(individual.loadings[:, :0])
-            shared = shared @ start.coefficients[: shared.shape[1]] + (estimates - rest)
+            columns = design.with_individual()
+            shared = columns.dot(start.coefficients[: columns.n_columns]) + (estimates - rest)
             scale = fit_own_scale(start.residual, variances, shared)
         return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start, own_scale=scale)
 
@@ -252,24 +289,17 @@ def _pooled(
     # effect as far as its loadings are reliable.
     real = max(0.0, 1 - (n_factors - 2) / max(chance * n_factors, _TINY)) if n_factors > 2 else 0.0
     shared_share, own_share = RealShare.of(model, design, by_chance)
-    shared_design = design.with_individual(individual.loadings[:, :0])
-    shared = shared_design @ (shared_share.share * model.coefficients[:n_shared])
+    # Coefficients of individual differences are left out, and their errors are not unknown.
+    share, unknown = (np.pad(part, (0, n_factors)) for part in shared_share)
+    columns = design.with_individual(individual.loadings)
+    shared = columns.dot(share * model.coefficients)
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
     kept = model.own_variances / (model.own_variances + variances)
     # What the coefficients are off by, the own deviations make up for in part.
-    made_up = (own_share.share * kept)[:, None]
-    errors = SharedErrors(
-        np.hstack(
-            [
-                shared_design * (shared_share.share - made_up),
-                individual.loadings * -made_up,
-                shared_design,
-            ]
-        ),
-        linalg.block_diag(model.covariance, np.diag(shared_share.unknown)),
-    )
+    made_up = np.broadcast_to(own_share.share * kept, variances.shape)
+    errors = SharedErrors(columns, share, made_up, model.covariance, unknown)
     own = own_share.share**2 * model.own_variances * (1 - kept) + own_share.unknown
-    effects = shared + associated + made_up[:, 0] * model.residual
+    effects = shared + associated + made_up * model.residual
     return PooledEffect(
         effects=effects,
         uncertainties=np.sqrt(own + errors.variances()),

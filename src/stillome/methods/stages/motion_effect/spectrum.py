@@ -6,12 +6,23 @@ its upper edge are taken for signal, with the bias corrections of the spiked cov
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
-from stillome.arrays import AnyFloats, Floats
+from stillome.arrays import Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.methods.stages.motion_effect.gram_matrices import (
+    gram_of_edges,
+    gram_of_subjects,
+    leading_eigenvectors,
+)
+
+_EXACT = 4096  # subjects or edges, the fewer of both, up to which the decomposition is exact
+_SUBJECTS = 2048  # from whom the noise of a larger table is estimated
+_FIRST = 128  # factors that are looked for in a larger table; more where all of them are signal
 
 
 class Spectrum(NamedTuple):
@@ -67,41 +78,82 @@ class Spectrum(NamedTuple):
         return np.asarray((gap + np.sqrt(np.maximum(gap**2 - 4 * aspect, 0))) / 2)
 
 
-def leading_factors(table: AnyFloats, n_factors: int | None, n_lost: int = 1) -> Spectrum:
+def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
+
+    Where both sides are longer than 4,096, factors come from a randomised range finder, and the
+    noise from the first 2,048 subjects.
 
     Parameters
     ----------
-    table : array of shape (n, E)
+    values : array or table of shape (n, E)
     n_factors : int or None
         At most this many are returned; None for all above the noise edge.
     n_lost : int
         Degrees of freedom that the table no longer has: one by centring, and one for every
         function of motion that was regressed out of all columns.
     """
-    varies = np.asarray(table.any(axis=0))
+    table = EdgeTable.of(values)
+    found = _exact if min(table.shape) <= _EXACT else _approximate
+    spectrum = found(table, n_factors, n_lost)
+    # The sign of an eigenvector is arbitrary: let the longer tail be the positive one.
+    signs = np.where((spectrum.scores**3).sum(axis=0) < 0, -1.0, 1.0)
+    return spectrum._replace(scores=spectrum.scores * signs)
+
+
+def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
+    n, n_edges = table.shape
+    wide = n <= n_edges
+    gram, varies = gram_of_subjects(table) if wide else gram_of_edges(table)
+    if wide and 1 < varies.sum() < n:
+        wide, (gram, varies) = False, gram_of_edges(table)
     # An edge that is constant adds neither signal nor noise, only width.
-    table = table[:, varies] if 1 < varies.sum() < len(varies) else table
-    n, width = table.shape
-    wide = n <= width
-    gram = (table @ table.T if wide else table.T @ table).astype(np.float64) / max(n, width)
-    values, vectors = np.linalg.eigh(gram)
+    width = int(varies.sum()) if varies.sum() > 1 else n_edges
+    if not wide and width < n_edges:
+        gram = gram[np.ix_(varies, varies)]
+    values, vectors = np.linalg.eigh(gram / max(n, width))
     # With as many functions of motion as subjects nothing is left to estimate the noise from.
-    lost = min(n_lost, n - 1) if wide else 0
-    positive = np.maximum(values[lost:], 0)
-    ratio = min(n, width) / max(n, width)
-    # In a table of constants nothing varies; the noise is kept above 0.
-    noise = max(float(np.median(positive)) / noise_median(round(ratio, 3)), 1e-12)
+    noise, edge = _noise(values[min(n_lost, n - 1) if wide else 0 :], n, width)
     if n_factors is None:
-        n_factors = int((values > noise * _noise_edge(ratio)).sum())
+        n_factors = int((values > noise * edge).sum())
     kept = slice(None, -n_factors - 1, -1)
     values, vectors = values[kept], vectors[:, kept]
     if not wide:
-        scores = (table @ vectors.astype(table.dtype)).astype(np.float64)
+        turns = np.zeros((n_edges, vectors.shape[1]))
+        turns[varies if width < n_edges else slice(None)] = vectors
+        scores = table.total(_projected, turns.T)
         vectors = scores / np.maximum(np.linalg.norm(scores, axis=0), 1e-12)
-    # The sign of an eigenvector is arbitrary: let the longer tail be the positive one.
-    vectors = vectors * np.where((vectors**3).sum(axis=0) < 0, -1.0, 1.0)
     return Spectrum(values, vectors, noise, n, width)
+
+
+def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
+    some = table.rows(np.arange(_SUBJECTS))
+    gram, varies = gram_of_subjects(some)
+    n, width = len(table), int(varies.sum())
+    values = np.asarray(np.linalg.eigvalsh(gram / max(_SUBJECTS, width)), np.float64)
+    noise, _ = _noise(values[1:], _SUBJECTS, width)
+    edge = _noise_edge(min(n, width) / max(n, width))
+    asked = _FIRST if n_factors is None else n_factors
+    while True:
+        values, scores = leading_eigenvectors(table, asked)
+        values = values / max(n, width)
+        if n_factors is not None or values[-1] <= noise * edge or asked >= min(n, width):
+            break
+        asked *= 2
+    n_kept = len(values) if n_factors is not None else int((values > noise * edge).sum())
+    return Spectrum(values[:n_kept], scores[:, :n_kept], noise, n, width)
+
+
+def _noise(values: Floats, n: int, width: int) -> tuple[float, float]:
+    """Return the variance of the noise from all eigenvalues, and its largest one in units of it."""
+    ratio = min(n, width) / max(n, width)
+    middle = float(np.median(np.maximum(values, 0)))
+    # In a table of constants nothing varies; the noise is kept above 0.
+    return max(middle / noise_median(round(ratio, 3)), 1e-12), _noise_edge(ratio)
+
+
+def _projected(block: NDArray[Any], turns: Floats) -> Floats:
+    return np.asarray(block @ turns.T.astype(block.dtype), np.float64)
 
 
 def _noise_edge(ratio: float) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.edge_columns import Columns, DenseColumns
 
 _FREE = 1e-6  # prior precision of a free coefficient
 _TINY = 1e-9
@@ -56,7 +57,7 @@ class MixedModel(NamedTuple):
 class _System(NamedTuple):
     values: Floats
     noise: Floats
-    design: Floats
+    design: Columns
     groups: list[slice]
     scale: Floats
 
@@ -64,14 +65,12 @@ class _System(NamedTuple):
         """Return the model at variances (G + 1,), and score and information of their logarithms."""
         design, (*in_groups, own) = self.design, variances
         weights = 1 / (self.noise + own * self.scale)
-        prior = np.full(design.shape[1], _FREE)
+        prior = np.full(design.n_columns, _FREE)
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
-        # A product of a table with its own transpose takes half the time of any other.
-        scaled, weighted = design * np.sqrt(weights)[:, None], design * weights[:, None]
-        covariance = np.linalg.inv(scaled.T @ scaled + np.diag(prior))
-        coefficients = covariance @ (weighted.T @ self.values)
-        residual = self.values - design @ coefficients
+        covariance: Floats = np.asarray(np.linalg.inv(design.gram(weights) + np.diag(prior)))
+        coefficients = covariance @ design.back(weights * self.values)
+        residual = self.values - design.dot(coefficients)
         in_both = tuple(in_groups), float(own)
         model = MixedModel(coefficients, residual, covariance, *in_both, self.scale)
         score, directions = [], []
@@ -79,15 +78,17 @@ class _System(NamedTuple):
             part = coefficients[group]
             explained = (part @ part + np.trace(covariance[group, group])) / variance
             score.append(explained - len(part))
-            directions.append(design[:, group] @ part)
-        projected, of_own = weights * residual, np.sqrt(self.scale)[:, None] * weighted
-        known = float((covariance * (of_own.T @ of_own)).sum())
+            alone = np.zeros_like(coefficients)
+            alone[group] = part
+            directions.append(design.dot(alone))
+        projected = weights * residual
+        known = float((covariance * design.gram(self.scale * weights**2)).sum())
         found = float((self.scale * (projected**2 - weights)).sum())
         score.append(own * (found + known))
         directions.append(own * self.scale * projected)
         along = np.column_stack(directions)
         information = along.T @ (weights[:, None] * along)
-        cross = weighted.T @ along
+        cross = design.back(weights[:, None] * along)
         information -= cross.T @ covariance @ cross
         slope = np.array(score) / 2
         # Second derivatives in a logarithm also contain the first derivative.
@@ -97,7 +98,7 @@ class _System(NamedTuple):
 def fit_mixed_model(
     values: Floats,
     noise: Floats,
-    design: Floats,
+    design: Columns | Floats,
     groups: list[slice],
     floors: list[float | None],
     iterations: Iterations | None = None,
@@ -112,7 +113,7 @@ def fit_mixed_model(
         y.
     noise : array of shape (E,)
         s², positive.
-    design : array of shape (E, Q)
+    design : Columns, or array of shape (E, Q)
         D; columns in no group have free coefficients.
     groups : list of slice
         Columns whose coefficients share a variance; none of them empty.
@@ -126,7 +127,8 @@ def fit_mixed_model(
     """
     iterations = iterations or Iterations()
     scale = np.ones(1) if own_scale is None else own_scale
-    system = _System(values, noise, design, groups, scale)
+    columns = DenseColumns(design) if isinstance(design, np.ndarray) else design
+    system = _System(values, noise, columns, groups, scale)
     penalised = np.array([floor is None for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
     first = np.full(len(floors), 0.05 * np.var(values) + _TINY)

@@ -9,12 +9,13 @@ negative binomial is what remains where it is enough.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
@@ -65,6 +66,16 @@ class Presence:
         errors = np.zeros((n_functions, 0, n_edges))
         return cls(np.zeros(n_edges), np.ones(()), slopes, slopes, errors)
 
+    def of_edges(self, edges: slice) -> Self:
+        """Return the model of some edges."""
+        return replace(
+            self,
+            deviations=self.deviations[edges],
+            slopes=self.slopes[:, edges],
+            uncertainties=self.uncertainties[:, edges],
+            errors=self.errors[..., edges],
+        )
+
     def probabilities(self, below: Floats, usual: Floats, functions: AnyFloats) -> Floats:
         """Return the probability of an empty edge (n, E).
 
@@ -75,9 +86,9 @@ class Presence:
             and of the average subject (z = 0) at the same motion.
         functions : array of shape (n, P)
         """
-        average = _probits(usual)
+        average = probits_of(usual)
         moved = self.deviations + average + functions @ self.slopes
-        probits = moved + self.reliance * (_probits(below) - average)
+        probits = moved + self.reliance * (probits_of(below) - average)
         return np.asarray(special.ndtr(np.clip(probits, -_LARGEST_PROBIT, _LARGEST_PROBIT)))
 
     def drawn(self, rng: np.random.Generator) -> Self:
@@ -86,9 +97,9 @@ class Presence:
 
 
 def fit_presence(
-    empty: Floats,
-    below: Floats,
-    usual: Floats,
+    empty: AnyTable,
+    below: AnyTable,
+    usual: AnyTable,
     motion: MotionFunctions,
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
@@ -102,9 +113,9 @@ def fit_presence(
 
     Parameters
     ----------
-    empty : array of shape (n, E)
+    empty : array or table of shape (n, E)
         1 where an edge has no fibres, else 0.
-    below, usual : arrays of shape (n, E)
+    below, usual : arrays or tables of shape (n, E)
         As in `Presence.probabilities`.
     motion : MotionFunctions
     design : EdgeDesign
@@ -116,10 +127,11 @@ def fit_presence(
         Of nearly the same data.
     """
     iterations = iterations or Iterations(tuning)
-    shares = empty.mean(axis=0)
+    table = EdgeTable.of(empty)
+    shares = table.each(lambda block: block.mean(axis=0))
     if not ((shares > 0) & (shares < 1)).any():
         return Presence.none(motion.values.shape[1], empty.shape[1]), None
-    state = _PresenceFit(empty, _probits(below), _probits(usual), motion)
+    state = _PresenceFit(table, EdgeTable.of(below), EdgeTable.of(usual), motion)
     state.by_chance = by_chance
     if start is not None:
         state.deviations, state.reliance = start.deviations, float(start.reliance)
@@ -155,10 +167,12 @@ class _PresenceFit:
     """The estimates while they are being improved."""
 
     def __init__(
-        self, empty: Floats, probits: Floats, usual: Floats, motion: MotionFunctions
+        self, empty: EdgeTable, below: EdgeTable, usual: EdgeTable, motion: MotionFunctions
     ) -> None:
-        self.empty, self.usual = empty.astype(np.float32), usual.astype(np.float32)
-        self.probits = (probits - usual).astype(np.float32)
+        self.empty = empty
+        self.usual = usual.then(probits_of).stored()
+        self.probits = below.then(lambda block, of_usual: probits_of(block) - of_usual, self.usual)
+        self.probits = self.probits.stored()
         self.functions, self.groups = motion.estimating, motion.groups
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
@@ -174,31 +188,65 @@ class _PresenceFit:
             return np.zeros((0, 0, len(self.deviations)))
         return np.stack([effect.shared_errors.directions() for effect in self.pooled])
 
-    def derivatives(self) -> _Derivatives:
-        """Differentiate the likelihood in the probit."""
-        probit = self.functions @ self.slopes.astype(np.float32)
-        probit += self.deviations.astype(np.float32) + self.usual
-        probit += np.float32(self.reliance) * self.probits
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `derivatives` needs beside the empty edges of a block."""
+        return self.usual, self.probits, self.deviations, self.slopes
+
+    def derivatives(
+        self,
+        empty: AnyFloats,
+        usual: AnyFloats,
+        probits: AnyFloats,
+        deviations: Floats,
+        slopes: Floats,
+    ) -> _Derivatives:
+        """Differentiate the likelihood in the probit, in a block of edges."""
+        probit = self.functions @ slopes.astype(np.float32)
+        probit += deviations.astype(np.float32) + usual
+        probit += np.float32(self.reliance) * probits
         np.clip(probit, -5.0, 5.0, out=probit)
         share = special.ndtr(probit)
         density = np.exp(-0.5 * probit**2) / np.float32(np.sqrt(2 * np.pi))
         ratio = density / (share * (1 - share))
-        return _Derivatives((self.empty - share) * ratio, density * ratio)
+        return _Derivatives((empty.astype(np.float32) - share) * ratio, density * ratio)
 
     def improve_deviations(self) -> None:
         """Take a Newton step of deviations and reliance."""
-        residual, weights = self.derivatives()
-        information = weights.sum(axis=0, dtype=np.float64)
-        gradient = residual.sum(axis=0, dtype=np.float64)
+
+        def of_block(
+            empty: AnyFloats, usual: AnyFloats, probits: AnyFloats, *others: Floats
+        ) -> Any:
+            residual, weights = self.derivatives(empty, usual, probits, *others)
+            return (
+                weights.sum(axis=0, dtype=np.float64),
+                residual.sum(axis=0, dtype=np.float64),
+                (residual * probits).sum(axis=0, dtype=np.float64),
+                (weights * probits**2).sum(axis=0, dtype=np.float64),
+            )
+
+        information, gradient, along, own = self.empty.each(of_block, *self.arguments)
         precision = 1 / self.prior_variance
         variances = 1 / (information + precision)
         step = np.clip((gradient - precision * self.deviations) * variances, -1, 1)
         self.deviations = self.deviations + step
         square = (self.deviations**2 + variances).mean()
         self.prior_variance = max(float(square), 1e-4)
-        along = float((residual * self.probits).sum(dtype=np.float64))
-        own = float((weights * self.probits**2).sum(dtype=np.float64)) + 1e-9
-        self.reliance += float(np.clip(along / own, -0.5, 0.5))
+        self.reliance += float(np.clip(along.sum() / (own.sum() + 1e-9), -0.5, 0.5))
+
+    def _slope_derivatives(self) -> tuple[Floats, Floats]:
+        """Return gradient (E, 1+P) and information (E, 1+P, 1+P)."""
+        n, width = len(self.empty), 1 + self.functions.shape[1]
+        columns = np.column_stack([np.ones(n, np.float32), self.functions])
+        products = (columns[:, :, None] * columns[:, None, :]).reshape(n, -1)
+
+        def of_block(*block: Any) -> tuple[AnyFloats, AnyFloats]:
+            residual, weights = self.derivatives(*block)
+            return columns.T @ residual, products.T @ weights
+
+        gradient, information = self.empty.each(of_block, *self.arguments)
+        square = information.T.astype(np.float64).reshape(-1, width, width)
+        return gradient.T.astype(np.float64), square
 
     def improve_slopes(
         self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
@@ -206,19 +254,15 @@ class _PresenceFit:
         """Take one likelihood step for every edge, and pool the estimates it leads to."""
         if not len(self.slopes):  # without confounds
             return 0.0
-        residual, weights = self.derivatives()
-        n, width = len(residual), 1 + self.functions.shape[1]
-        columns = np.column_stack([np.ones(n, np.float32), self.functions])
-        products = (columns[:, :, None] * columns[:, None, :]).reshape(n, -1)
-        information = (weights.T @ products).astype(np.float64).reshape(-1, width, width)
+        n, width = len(self.empty), 1 + self.functions.shape[1]
+        gradient, information = self._slope_derivatives()
         prior = np.diag([1 / self.prior_variance] + [_SLOPE_PRECISION] * (width - 1))
         weak = np.linalg.inv(information + prior)
-        gradient = (residual.T @ columns).astype(np.float64)
         # Without the prior's pull on the deviations, which are at their optimum.
         gradient[:, 0] -= self.deviations / self.prior_variance
         steps = np.einsum("eij,ej->ie", weak, gradient)[1:]
         scores = EdgeScores.of(
-            residual=residual,
+            residual=self.empty.then(lambda *block: self.derivatives(*block)[0], *self.arguments),
             functions=self.functions,
             variances=np.diagonal(weak, axis1=1, axis2=2).T,
             information=(information[:, 0, 0] + 1e-3) / n,
@@ -249,5 +293,6 @@ class _PresenceFit:
         return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 
 
-def _probits(shares: Floats) -> Floats:
+def probits_of(shares: Floats) -> Floats:
+    """Return the normal scores of probabilities, bounded."""
     return np.asarray(special.ndtri(np.clip(shares, *_PROBIT_RANGE)))

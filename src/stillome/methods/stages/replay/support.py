@@ -7,15 +7,18 @@ was adjusted, and so, by how much.
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import Floats
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 
 _FRACTIONS = (2, 3, 4)  # means of as many runs
 _DECIMALS = 3
+_STEPS = (*(1 / n for n in _FRACTIONS), *(10.0**-d for d in range(1, _DECIMALS + 1)))
 _LARGEST_WHOLE, _LARGEST_SINGLE = 2.0**53, 2.0**20
 _MOST_AT_FLOOR = 0.5  # share of subjects whose smallest count is the floor
 _MOST_AT_SHARE = 0.8  # the same for a relative floor
@@ -48,22 +51,20 @@ class Support:
     step: Floats
 
     @classmethod
-    def find(cls, edges: NDArray[Any], unit: float) -> Self:
+    def find(cls, edges: AnyTable, unit: float) -> Self:
         """Find the support of edges (n, E), which are multiplied by `unit` in the model."""
-        values = np.asarray(edges, dtype=np.float64) * unit
-        # Rounded, since a multiple of a fraction need not be exact.
         step = lattice_step(edges) * unit
-        values = values if step == 0 else np.round(values / step) * step
-        smallest, largest = _smallest(values), values.max(axis=1)
-        used = np.isfinite(smallest)
+        values = EdgeTable.of(edges).then(partial(_rounded, step, unit))
+        extent = Extent.of(values)
+        used = np.isfinite(extent.smallest)
         if not used.any():
             return cls.unbounded(step)
-        smallest, largest, total = smallest[used], largest[used], values.sum(axis=1)[used]
+        smallest, largest, total = (part[used] for part in extent)
         floor = float(smallest.min())
         shares = [0.0, 0.0]
         if (smallest <= floor).mean() < _MOST_AT_FLOOR:
             shares = _relative_floor(smallest, largest, total, step)
-        found = (floor, *shares, _ceiling(values), step)
+        found = (floor, *shares, _ceiling(values, float(largest.max())), step)
         return cls(*(np.array(value) for value in found))
 
     @classmethod
@@ -76,21 +77,22 @@ class Support:
         """Whether floors depend on a subject's own counts."""
         return bool(self.of_largest > 0 or self.of_total > 0)
 
-    def rule(self, values: NDArray[Any]) -> Floats:
+    def rule(self, values: "NDArray[Any] | Extent") -> Floats:
         """Return the floors (n, 1) that the pipeline has for subjects with these values (n, E)."""
         return self._upwards(np.maximum(self._relative(values), self.floor))
 
-    def floors(self, values: NDArray[Any]) -> Floats:
-        """Return the floor of every subject, (n, 1), from its values (n, E).
+    def floors(self, values: "NDArray[Any] | Extent") -> Floats:
+        """Return the floor of every subject, (n, 1), from its values (n, E), or their extent.
 
         Never above the smallest positive value, so that a subject from another pipeline keeps its
         own.
         """
-        return np.minimum(self.rule(values), _smallest(values)[:, None])
+        extent = Extent.of(values)
+        return np.minimum(self.rule(extent), extent.smallest[:, None])
 
     def floors_after(self, moved: NDArray[Any], values: NDArray[Any]) -> Floats:
         """Return the floors (n, 1) of subjects whose values (n, E) became `moved` (n, E)."""
-        smallest = _smallest(values)[:, None]
+        smallest = Extent.of(values).smallest[:, None]
         after = np.maximum(self._relative(moved), np.minimum(self.floor, smallest))
         keeps_to_it = smallest >= self._relative(values) * (1 - 1e-9)
         return np.where(keeps_to_it, self._upwards(after), self.floors(values))
@@ -105,8 +107,8 @@ class Support:
             moved = np.where(low, floors, moved)
         return moved
 
-    def _relative(self, values: NDArray[Any]) -> Floats:
-        largest, total = values.max(axis=1), values.sum(axis=1)
+    def _relative(self, values: "NDArray[Any] | Extent") -> Floats:
+        _, largest, total = Extent.of(values)
         return np.maximum(self.of_largest * largest, self.of_total * total)[:, None]
 
     def _upwards(self, floors: Floats) -> Floats:
@@ -124,36 +126,79 @@ class Support:
         return np.where(values > 0, np.minimum(np.maximum(steps, floors), self.ceiling), 0.0)
 
 
-def lattice_step(edges: NDArray[Any]) -> float:
+class Extent(NamedTuple):
+    """Smallest positive (infinite without one), largest and total value of every subject, (n,)."""
+
+    smallest: Floats
+    largest: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, values: "AnyTable | Extent") -> "Extent":
+        """Look at values (n, E), an array or a table; an extent stays as it is."""
+        if isinstance(values, Extent):
+            return values
+        if isinstance(values, EdgeTable):
+            smallest_, largest, total = zip(*values.answers(cls.of), strict=True)
+            return cls(np.min(smallest_, axis=0), np.max(largest, axis=0), np.sum(total, axis=0))
+        smallest = np.where(values > 0, values, np.inf).min(axis=1)
+        return cls(np.asarray(smallest), values.max(axis=1), values.sum(axis=1))
+
+
+def lattice_step(edges: AnyTable) -> float:
     """Return the largest step of which all values are multiples; 0 if there is none.
 
     Examples
     --------
-    >>> [lattice_step(np.array(values)) for values in ([4, 6, 0], [0.5, 3.0], [0.123, 7.5])]
+    >>> [lattice_step(np.array([values])) for values in ([4, 6, 0], [0.5, 3.0], [0.123, 7.5])]
     [2.0, 0.5, 0.001]
     """
-    values = np.unique(edges).astype(np.float64)
-    if (values == np.floor(values)).all():
-        common = float(np.gcd.reduce(values[values < _LARGEST_WHOLE].astype(np.int64)))
+    found = list(EdgeTable.of(edges).answers(_Lattice.of))
+    if all(part.whole for part in found):
+        common = float(np.gcd.reduce([part.common for part in found]))
         return common if common > 0 else 1.0
-    for step in (*(1 / n for n in _FRACTIONS), *(10.0**-d for d in range(1, _DECIMALS + 1))):
-        multiples = values / step
+    smallest, largest = min(part.smallest for part in found), max(part.largest for part in found)
+    for place, step in enumerate(_STEPS):
         # Of single precision at most: larger numbers are multiples of anything, and so would
         # numbers far below the step be.
-        inside = multiples.max() < _LARGEST_SINGLE and multiples[values > 0].min() > 0.5
-        if inside and (np.abs(multiples % 1 - 0.5) > 0.498).all():
+        inside = largest / step < _LARGEST_SINGLE and smallest / step > 0.5
+        if inside and all(part.multiples[place] for part in found):
             return step
     return 0.0
 
 
-def is_counted(edges: NDArray[Any]) -> bool:
+class _Lattice(NamedTuple):
+    """Of the values of a block: whether whole, their divisor, extent, multiples of `_STEPS`."""
+
+    whole: bool
+    common: int
+    smallest: float
+    largest: float
+    multiples: list[bool]
+
+    @classmethod
+    def of(cls, block: NDArray[Any]) -> Self:
+        values = np.unique(block).astype(np.float64)
+        whole = bool((values == np.floor(values)).all())
+        exact = values[values < _LARGEST_WHOLE].astype(np.int64) if whole else np.zeros(1, np.int64)
+        smallest = float(values.min(where=values > 0, initial=np.inf))
+        near = [whole or _is_near(values / step) for step in _STEPS]
+        return cls(whole, int(np.gcd.reduce(exact)), smallest, float(values.max()), near)
+
+
+def _is_near(multiples: Floats) -> bool:
+    return bool((np.abs(multiples % 1 - 0.5) > 0.498).all())
+
+
+def _rounded(step: float, unit: float, block: NDArray[Any]) -> Floats:
+    """Return values in the unit of the model; a multiple of a fraction need not be exact."""
+    values = np.asarray(block, dtype=np.float64) * unit
+    return values if step == 0 else np.round(values / step) * step
+
+
+def is_counted(edges: AnyTable) -> bool:
     """Whether these are fibre counts, or means of a few of them, rather than weights."""
-    return edges.dtype.kind in "iu" or lattice_step(edges) >= 1 / max(_FRACTIONS)
-
-
-def _smallest(values: NDArray[Any]) -> Floats:
-    """Return the smallest positive value of every subject (n,), infinite without one."""
-    return np.asarray(np.where(values > 0, values, np.inf).min(axis=1))
+    return lattice_step(edges) >= 1 / max(_FRACTIONS)
 
 
 def _relative_floor(smallest: Floats, largest: Floats, total: Floats, step: float) -> list[float]:
@@ -169,10 +214,13 @@ def _relative_floor(smallest: Floats, largest: Floats, total: Floats, step: floa
     return [share if place == better else 0.0 for place, share in enumerate(shares)]
 
 
-def _ceiling(values: Floats) -> float:
+def _ceiling(values: EdgeTable, largest: float) -> float:
     """Return the largest value if values pile up there, else infinity."""
-    largest = float(values.max())
-    at_top = values == largest
-    n_below = int(((values < largest) & (values >= 0.8 * largest)).sum())
-    piled = at_top.sum() >= max(_LEAST_CAPPED, n_below) and (at_top.any(axis=1).sum() > 1)
+
+    def piles(block: Floats) -> tuple[Any, Any]:
+        below = (block < largest) & (block >= 0.8 * largest)
+        return (block == largest).sum(axis=1), below.sum()
+
+    at_top, n_below = values.total(piles)
+    piled = at_top.sum() >= max(_LEAST_CAPPED, n_below) and (at_top > 0).sum() > 1
     return largest if piled and largest > 0 else float(np.inf)

@@ -1,14 +1,15 @@
 """How often an edge is empty, as a function of motion; for weights that are not counts."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
@@ -33,13 +34,17 @@ class ZeroModel:
     baseline: Floats
     slopes: Floats
 
+    def of_edges(self, edges: slice) -> Self:
+        """Return the model of some edges."""
+        return replace(self, baseline=self.baseline[edges], slopes=self.slopes[:, edges])
+
     def shares(self, functions: Floats) -> Floats:
         """Return the probability of an empty edge, (n, E)."""
         return np.clip(self.baseline + functions @ self.slopes, *ZERO_SHARE_RANGE)
 
 
 def fit_zero_model(
-    weights: NDArray[Any],
+    weights: AnyTable,
     functions: Floats,
     design: EdgeDesign,
     tuning: StageTuning = STAGE_TUNING,
@@ -50,7 +55,7 @@ def fit_zero_model(
 
     Parameters
     ----------
-    weights : array of shape (n, E)
+    weights : array or table of shape (n, E)
     functions : array of shape (n, P)
         Standardised functions of motion.
     design : EdgeDesign
@@ -59,14 +64,16 @@ def fit_zero_model(
     groups : array of shape (n, 1) or (n, 3), optional
         Whose scans are alike, and count as fewer; see `group_levels`.
     """
-    empty = (weights == 0).astype(np.float64)
+    empty = EdgeTable.of(weights).then(lambda block: (block == 0).astype(np.float64))
     n = len(empty)
-    baseline = empty.mean(axis=0)
-    if not _depends_on_motion(empty.mean(axis=1), functions, tuning.zero_level, groups):
+    baseline = empty.each(lambda block: block.mean(axis=0))
+    share = empty.total(lambda block: block.sum(axis=1)) / empty.shape[1]
+    if not _depends_on_motion(share, functions, tuning.zero_level, groups):
         return no_zero_model(weights, functions.shape[1])
-    residual = empty - baseline
-    slopes = functions.T @ residual / n
-    individual = IndividualDifferences.find(residual - functions @ slopes, tuning=tuning)
+    residual = empty.then(lambda block, mean: block - mean, baseline)
+    slopes = residual.each(partial(np.matmul, functions.T)) / n
+    apart = residual.then(lambda block, slope: block - functions @ slope, slopes)
+    individual = IndividualDifferences.find(apart, tuning=tuning)
     n_alone = n_independent(residual, functions, groups)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n_alone
     own = individual.own_variances(variances, n_alone)
@@ -79,9 +86,9 @@ def fit_zero_model(
     return ZeroModel(baseline, np.where(varies, np.stack(pooled), 0.0))
 
 
-def no_zero_model(weights: NDArray[Any], n_functions: int) -> ZeroModel:
+def no_zero_model(weights: AnyTable, n_functions: int) -> ZeroModel:
     """Return the model in which empty edges do not depend on motion."""
-    baseline = (weights == 0).mean(axis=0)
+    baseline = EdgeTable.of(weights).each(lambda block: (block == 0).mean(axis=0))
     return ZeroModel(baseline, np.zeros((n_functions, weights.shape[1])))
 
 

@@ -1,0 +1,206 @@
+"""Time and memory of fits that are larger than memory: stores, threads, workers, sizes.
+
+python benchmarks/scale.py --quick
+python benchmarks/scale.py --sizes 2000x68 2000x200
+python benchmarks/scale.py --parts threads workers
+
+Every measurement is a process of its own, so that its peak of resident memory is that of the
+measured step. Counts are generated in blocks into a zarr store (uint16), outside the measurement.
+Seconds of the processor are printed beside those of the clock: on a busy machine only they compare.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+PARTS = ("threads", "memory", "store", "sizes", "workers", "paper")
+QUICK, USUAL = ["300x68", "1000x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
+LIMIT = 5e8  # bytes for what fits from a store keep
+N_FACTORS, BLOCK = 10, 200
+
+
+def generate(path: Path, n: int, n_regions: int) -> None:
+    """Write counts of people of whom motion takes fibres, a few at a time."""
+    n_edges = n_regions * (n_regions - 1) // 2
+    rng = np.random.default_rng(0)
+    baseline, slopes = rng.normal(1.5, 1.5, n_edges), rng.normal(-0.3, 0.1, n_edges)
+    loadings = rng.normal(0, 0.15, (N_FACTORS, n_edges))
+    motion = rng.lognormal(-1, 0.5, n)
+    store = zarr.create_array(
+        str(path / "X"), shape=(n, n_edges), dtype="u2", chunks=(BLOCK, min(n_edges, 4096))
+    )
+    for start in range(0, n, BLOCK):
+        rows = slice(start, min(start + BLOCK, n))
+        own = rng.standard_normal((len(motion[rows]), N_FACTORS)) @ loadings
+        rate = np.exp(np.clip(baseline + own + slopes * motion[rows, None], -10, 8))
+        noisy = rng.gamma(5, 0.2, rate.shape) * rate
+        store[rows] = np.minimum(rng.poisson(noisy), 65535).astype(np.uint16)
+    np.save(path / "motion.npy", motion)
+
+
+def child(task: dict[str, Any]) -> None:
+    """Do one step, and print its seconds and its peak of memory as JSON."""
+    warnings.simplefilter("ignore")
+    from stillome import InvFA, InvVAE, leakage_certificate
+    from stillome.counts.workers import n_workers, working
+
+    folder = Path(task["folder"])
+    motion, X = np.load(folder / "motion.npy"), zarr.open_array(str(folder / "X"), mode="r")
+    if task["where"] == "memory":
+        X = X[:]
+    if task["method"] == "inv-vae":
+        model: Any = InvVAE(max_epochs=task["epochs"])
+    else:
+        model = InvFA(memory=task.get("limit"))
+    # What is imported at the first fit is no memory of the measured one.
+    InvFA(2).fit(np.asarray(X[:40, :66]), confounds=motion[:40])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found: dict[str, float] = {}
+    with working(task.get("workers") or n_workers()):
+        for step in task["steps"]:
+            clock, processor = time.perf_counter(), time.process_time()
+            if step == "fit":
+                model.fit(X, confounds=motion)
+            elif step == "adjust":
+                out = zarr.create_array(
+                    str(folder / f"out{os.getpid()}"),
+                    shape=X.shape,
+                    dtype=X.dtype,
+                    chunks=(BLOCK, min(X.shape[1], 4096)),
+                )
+                model.adjust(X, confounds=motion, out=out)
+            else:
+                latent = model.transform(X, confounds=motion)
+                leakage_certificate(latent, motion, n_permutations=20)
+            found[step] = time.perf_counter() - clock
+            found[step + " processor"] = time.process_time() - processor
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps(found | {"before": before / 1024, "peak": peak / 1024}))
+
+
+def measured(folder: Path, *, threads: str | None = None, **task: Any) -> dict[str, float]:
+    usual = {"where": "memory", "method": "inv-fa", "steps": ["fit"], "folder": str(folder)}
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    if threads is not None:
+        environment["OMP_NUM_THREADS"] = threads
+    done = subprocess.run(
+        [sys.executable, __file__, "--child", json.dumps(usual | task)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    answer: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
+
+
+def by_threads(folder: Path, name: str) -> None:
+    for method, epochs in (("inv-fa", 0), ("inv-vae", 3)):
+        default = measured(folder, method=method, epochs=epochs)
+        one = measured(folder, method=method, epochs=epochs, threads="1")
+        ratio = default["fit"] / one["fit"]
+        print(
+            f"threads   {name:10s} {method:8s} default {default['fit']:7.1f} s   one thread "
+            f"{one['fit']:7.1f} s   ratio {ratio:.2f}",
+            flush=True,
+        )
+
+
+def by_memory(folder: Path, name: str, single: float) -> None:
+    found = measured(folder)
+    more = (found["peak"] - found["before"]) / single
+    print(
+        f"memory    {name:10s} float32 data {single:7.0f} MB   fit adds {more:5.1f} times these   "
+        f"{found['fit processor']:7.1f} s of the processor",
+        flush=True,
+    )
+
+
+def by_store(folder: Path, name: str) -> None:
+    memory = measured(folder, threads="1")
+    store = measured(folder, threads="1", where="store", limit=LIMIT)
+    ratio = store["fit processor"] / memory["fit processor"]
+    print(
+        f"store     {name:10s} peak {store['peak']:7.0f} MB (in memory {memory['peak']:.0f} MB)   "
+        f"time of the processor {ratio:.2f} times that in memory",
+        flush=True,
+    )
+
+
+def by_size(folder: Path, name: str, cells: int) -> None:
+    steps = ["fit", "adjust", "certificate"]
+    found = measured(folder, threads="1", where="store", limit=LIMIT, steps=steps)
+    each = "   ".join(f"{s} {1e6 * found[s + ' processor'] / cells:6.2f}" for s in steps)
+    print(
+        f"sizes     {name:10s} µs per subject·edge: {each}   peak {found['peak']:.0f} MB",
+        flush=True,
+    )
+
+
+def by_workers(folder: Path, name: str) -> None:
+    one, two = (measured(folder, workers=n, threads=str(n)) for n in (1, 2))
+    print(
+        f"workers   {name:10s} one {one['fit']:7.1f} s   two {two['fit']:7.1f} s   "
+        f"{one['fit'] / two['fit']:.2f} times as fast",
+        flush=True,
+    )
+
+
+def on_paper() -> None:
+    """Print bytes and blocks, computed and not measured."""
+    from stillome.counts.edge_tables import BlockPlan
+
+    for n, n_regions in ((45_000, 376), (45_000, 1054), (100_000, 400)):
+        shape = (n, n_regions * (n_regions - 1) // 2)
+        plan = BlockPlan.of(shape, 2e9)
+        n_blocks = len(plan.blocks(shape[1]))
+        print(
+            f"paper     {n}x{n_regions}: uint16 {2 * n * shape[1] / 1e9:.0f} GB, temporary file "
+            f"{4 * 3 * n * shape[1] / 1e9:.0f} GB at most, {n_blocks} blocks of {plan.width} edges "
+            f"({1e6 * n_blocks / shape[1]:.0f} per million edges)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sizes", nargs="+", metavar="SUBJECTSxREGIONS")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(json.loads(options.child))
+        return
+    for name in options.sizes or (QUICK if options.quick else USUAL):
+        n, n_regions = (int(number) for number in name.split("x"))
+        cells = n * n_regions * (n_regions - 1) // 2
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder)
+            generate(path, n, n_regions)
+            if "threads" in options.parts:
+                by_threads(path, name)
+            if "memory" in options.parts:
+                by_memory(path, name, 4 * cells / 2**20)
+            if "store" in options.parts:
+                by_store(path, name)
+            if "sizes" in options.parts:
+                by_size(path, name, cells)
+            if "workers" in options.parts:
+                by_workers(path, name)
+    if "paper" in options.parts:
+        on_paper()
+
+
+if __name__ == "__main__":
+    main()

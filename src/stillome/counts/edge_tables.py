@@ -1,0 +1,221 @@
+"""Tables of subjects by edges that are computed in blocks of edges, and never made whole.
+
+Nearly everything a fit does with a table (n, E) it does to every edge by itself, or it adds up
+over edges. So a table here is a rule that gives the columns of a block of edges. Rules are put
+behind each other (`then`), summarised per edge (`each`) or added up over edges (`total`). Only what
+is expensive to compute is kept (`stored`), in memory or in a file.
+
+The width of blocks does not depend on how many are computed at a time, and sums are taken in the
+order of the blocks: the bits of an answer do not depend on the number of workers.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from stillome.counts.block_store import BlockStore, FileStore, MemoryStore
+from stillome.counts.workers import MOST_WORKERS, in_order
+
+_ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
+_LEAST_WIDTH = 16  # edges; with fewer, matrix products take longer than reading
+_TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
+_STORED = 4  # tables that a fit keeps at a time
+
+
+class PerEdge(Protocol):
+    """Something with values for every edge."""
+
+    def of_edges(self, edges: slice) -> Self:
+        """Return it for some edges only."""
+        ...
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """How a table is divided into blocks of edges, and where blocks are kept.
+
+    Attributes
+    ----------
+    width : int
+        Edges of a block.
+    on_disk : bool
+        Whether stored blocks are kept in a file.
+    """
+
+    width: int
+    on_disk: bool = False
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], memory: float | None = None) -> "BlockPlan":
+        """Plan for a table (n, E) and at most this many bytes of memory.
+
+        Examples
+        --------
+        >>> BlockPlan.of((1000, 2278)).on_disk, BlockPlan.of((1000, 2278), 2e7).on_disk
+        (False, True)
+        """
+        n, n_edges = max(shape[0], 1), max(shape[1], 1)
+        width = max(_ELEMENTS // n, _LEAST_WIDTH)
+        if memory is not None:
+            fits = int(memory / 2 / (4 * _TEMPORARIES * n * MOST_WORKERS))
+            width = max(min(width, fits), 1)
+        on_disk = memory is not None and 4 * _STORED * n * n_edges > memory
+        return cls(min(width, n_edges), on_disk)
+
+    def blocks(self, n_edges: int) -> list[slice]:
+        """Return the blocks of all edges, in order."""
+        starts = range(0, n_edges, self.width)
+        return [slice(start, min(start + self.width, n_edges)) for start in starts]
+
+    def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
+        """Return an empty place for the blocks of a table (n, E)."""
+        kind = FileStore if self.on_disk else MemoryStore
+        return kind(shape, self.blocks(shape[1]), np.dtype(dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """A table (n, E) whose columns are computed when a block of edges is looked at.
+
+    Attributes
+    ----------
+    shape : tuple of two int
+    read : callable
+        From a block of edges to an array (n, e), which nobody may change.
+    plan : BlockPlan
+
+    Examples
+    --------
+    >>> counts = np.array([[1, 2, 3], [3, 4, 8]])
+    >>> table = EdgeTable.of(counts)
+    >>> table.each(lambda block: block.sum(axis=0)).tolist()
+    [4, 6, 11]
+    >>> table.then(lambda block, level: block - level, counts.min(axis=0)).array().tolist()
+    [[0, 0, 0], [2, 2, 5]]
+    """
+
+    shape: tuple[int, int]
+    read: Callable[[slice], NDArray[Any]]
+    plan: BlockPlan
+
+    @classmethod
+    def of(cls, values: "AnyTable") -> "EdgeTable":
+        """Return a table of an array (n, E); a table as it is."""
+        if isinstance(values, EdgeTable):
+            return values
+        shape = (values.shape[0], values.shape[1])
+        return cls(shape, lambda edges: values[:, edges], BlockPlan.of(shape))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def then(self, function: Callable[..., NDArray[Any]], *others: Any) -> "EdgeTable":
+        """Return the table that a function makes of the blocks of this one.
+
+        Parameters
+        ----------
+        function : callable
+            From a block (n, e) of this table, and the same edges of others, to an array (n', e).
+        *others
+            Tables, arrays whose last axis are edges, or anything that is `PerEdge`.
+        """
+
+        def read(edges: slice) -> NDArray[Any]:
+            return function(self.read(edges), *(of_edges(other, edges) for other in others))
+
+        return EdgeTable(self.shape, read, self.plan)
+
+    def each(self, function: Callable[..., Any], *others: Any) -> Any:
+        """Return what a function says of every edge; arguments as for `then`.
+
+        It returns an array, or a tuple of arrays, whose last axis are the edges of the block.
+        """
+        found = list(self.answers(function, *others))
+        if isinstance(found[0], tuple):
+            return tuple(np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        return np.concatenate(found, axis=-1)
+
+    def total(self, function: Callable[..., Any], *others: Any) -> Any:
+        """Return the sum over blocks of what a function returns: an array, or a tuple of them."""
+        answers = self.answers(function, *others)
+        first = next(answers)
+        several = isinstance(first, tuple)
+        sums = [np.array(part, np.float64) for part in (first if several else (first,))]
+        for answer in answers:
+            for place, part in enumerate(answer if several else (answer,)):
+                sums[place] += part
+        return tuple(sums) if several else sums[0]
+
+    def answers(self, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
+        """Return what a function says of every block, in order."""
+
+        def work(edges: slice) -> Any:
+            return function(self.read(edges), *(of_edges(other, edges) for other in others))
+
+        blocks = self.plan.blocks(self.shape[1])
+        return in_order(work, blocks, 1 if len(blocks) == 1 else None)
+
+    def rows(self, subjects: NDArray[np.intp] | slice) -> "EdgeTable":
+        """Return the table of some subjects."""
+        n = len(range(self.shape[0])[subjects]) if isinstance(subjects, slice) else len(subjects)
+        return replace(
+            self, shape=(n, self.shape[1]), read=lambda edges: self.read(edges)[subjects]
+        )
+
+    def array(self) -> NDArray[Any]:
+        """Return the table as one array (n, E); for those that fit into memory."""
+        return np.hstack(list(self.answers(lambda block: block)))
+
+    def stored(self, dtype: DTypeLike = np.float32) -> "StoredTable":
+        """Compute all blocks once and keep them."""
+        store = self.plan.store(self.shape, dtype)
+        blocks = self.plan.blocks(self.shape[1])
+        work = [*enumerate(blocks)]
+        for _ in in_order(lambda job: store.write(job[0], self.read(job[1])), work):
+            pass
+        return StoredTable.on(store, self.plan)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable(EdgeTable):
+    """A table whose blocks are kept; subjects can be looked at, too."""
+
+    store: BlockStore
+
+    @classmethod
+    def on(cls, store: BlockStore, plan: BlockPlan) -> "StoredTable":
+        """Return the table that a store holds, with the blocks of a plan."""
+        width = plan.width
+
+        def read(edges: slice) -> NDArray[Any]:
+            return store.read(edges.start // width)
+
+        return cls(store.shape, read, plan, store)
+
+    def subjects(self, rows: slice) -> NDArray[Any]:
+        """Return all edges of consecutive subjects, (m, E)."""
+        return self.store.read_rows(rows)
+
+
+AnyTable: TypeAlias = NDArray[Any] | EdgeTable
+Kind = TypeVar("Kind", bound=AnyTable)
+
+
+def of_kind(values: Kind, function: Callable[..., NDArray[Any]], *others: Any) -> Kind:
+    """Apply a function as `EdgeTable.then` does: a table to a table, an array to an array."""
+    answer: Any
+    if isinstance(values, EdgeTable):
+        answer = values.then(function, *others)
+    else:
+        answer = function(values, *others)
+    return answer
+
+
+def of_edges(values: Any, edges: slice) -> Any:
+    """Return the part of a table, of an array or of anything `PerEdge` for a block of edges."""
+    if isinstance(values, EdgeTable):
+        return values.read(edges)
+    return values[..., edges] if isinstance(values, np.ndarray) else values.of_edges(edges)

@@ -1,0 +1,76 @@
+"""Blocks of a computation on several threads, with answers in the order of the blocks."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+MOST_WORKERS = 4
+_here = threading.local()  # whether this thread is one of ours
+_chosen: list[int] = []
+
+
+def n_workers() -> int:
+    """Return how many blocks are computed at a time.
+
+    As many as there are processors, at most 4; fewer where ``OMP_NUM_THREADS`` says so, which
+    schedulers of clusters and tools that start several processes set.
+    """
+    if getattr(_here, "busy", False):
+        return 1  # a block of a block
+    if _chosen:
+        return _chosen[-1]
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    allowed = int(given) if given.isdigit() and int(given) > 0 else MOST_WORKERS
+    return max(1, min(len(os.sched_getaffinity(0)), allowed, MOST_WORKERS))
+
+
+@contextmanager
+def working(number: int) -> Iterator[None]:
+    """Compute this many blocks at a time inside; answers have the same bits for any number."""
+    _chosen.append(number)
+    try:
+        yield
+    finally:
+        _chosen.pop()
+
+
+def in_order(
+    function: Callable[[Item], Answer], items: Iterable[Item], n: int | None = None
+) -> Iterator[Answer]:
+    """Apply a function to items, several at a time, and give the answers in order.
+
+    Only a few answers wait at any time, so that large ones can be added up as they come.
+
+    Examples
+    --------
+    >>> list(in_order(abs, [-2, 1, -3]))
+    [2, 1, 3]
+    """
+    number = n_workers() if n is None else n
+    if number == 1:
+        yield from map(function, items)
+        return
+    # The functions spend their time in compiled loops, which leave other threads free.
+    with ThreadPoolExecutor(number, initializer=_mark) as pool:
+        waiting: deque[Future[Answer]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > number:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+def _mark() -> None:
+    _here.busy = True

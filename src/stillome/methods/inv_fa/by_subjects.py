@@ -1,0 +1,90 @@
+"""Answers of a fitted model, computed for blocks of subjects."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.arrays import Floats
+from stillome.cohort.subject_rows import SubjectRows
+from stillome.counts.workers import in_order
+from stillome.exceptions import FileError
+from stillome.methods.inv_fa.adjusting import log_likelihoods
+from stillome.methods.inv_fa.ordered_table import subject_blocks
+from stillome.methods.inv_fa.parts import InvariantModel
+
+
+def by_subjects(
+    rows: SubjectRows,
+    function: Callable[[slice, NDArray[Any]], NDArray[Any]],
+    out: Any = None,
+) -> Any:
+    """Return what a function says of every block of subjects, one below the other.
+
+    Parameters
+    ----------
+    rows : SubjectRows
+    function : callable
+        From the place of the subjects and their edges (m, E) to an array (m, ...).
+    out : anything that can be assigned to in slices, optional
+        The answer of every block is written there as soon as it is made; a new array without.
+
+    Examples
+    --------
+    >>> by_subjects(SubjectRows(np.eye(3)), lambda place, edges: edges.sum(axis=1)).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def work(place: slice) -> tuple[slice, NDArray[Any]]:
+        return place, function(place, rows[place])
+
+    blocks = subject_blocks(rows.shape)
+    parts = in_order(work, blocks, 1 if len(blocks) == 1 else None)
+    return _collected(parts, len(rows)) if out is None else _written(parts, out)
+
+
+def posteriors(
+    model: InvariantModel, rows: SubjectRows, confounds: Floats
+) -> tuple[Floats, Floats]:
+    """Return means and standard deviations of z, each (n, K)."""
+
+    def of_block(place: slice, edges: NDArray[Any]) -> Floats:
+        latent, motion = model.encode(edges, confounds[place])
+        return np.stack([latent, model.latent_sd(edges, motion)], axis=1)
+
+    both = by_subjects(rows, of_block)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+def mean_log_likelihood(model: InvariantModel, rows: SubjectRows, confounds: Floats) -> float:
+    """Return the mean log-likelihood per subject given its own z and motion, in nats."""
+
+    def of_block(place: slice, edges: NDArray[Any]) -> Floats:
+        return log_likelihoods(model, edges, *model.encode(edges, confounds[place]))
+
+    return float(by_subjects(rows, of_block).mean())
+
+
+def _collected(parts: Iterator[tuple[slice, NDArray[Any]]], n: int) -> NDArray[Any]:
+    found: NDArray[Any] | None = None
+    for place, part in parts:
+        if found is None:
+            found = np.empty((n, *part.shape[1:]), part.dtype)
+        elif found.dtype != part.dtype:  # a later block can need a wider one
+            found = found.astype(np.result_type(found, part))
+        found[place] = part
+    assert found is not None
+    return found
+
+
+def _written(parts: Iterator[tuple[slice, NDArray[Any]]], out: Any) -> Any:
+    for place, part in parts:
+        try:
+            out[place] = part
+        except Exception as error:  # whatever the library of a store raises
+            raise FileError(
+                f"out: subjects {place.start} to {place.stop - 1} cannot be written ({error}). Is "
+                f"the disk full? Its shape must begin with the number of subjects."
+            ) from error
+    return out

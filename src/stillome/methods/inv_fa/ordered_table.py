@@ -1,0 +1,44 @@
+"""The training subjects as a table that a fit can go through again and again."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stillome.cohort.subject_rows import AnyRows, SubjectRows
+from stillome.counts.edge_tables import BlockPlan, StoredTable
+from stillome.methods.weight_units import Unitless
+
+_ELEMENTS = 2**17  # of a block of subjects, of which a replay needs some thirty arrays
+
+
+def in_canonical_order(
+    edges: AnyRows, order: NDArray[np.intp], memory: float | None = None
+) -> StoredTable:
+    """Copy edges (n, E), subject by subject, into blocks of edges with subjects in this order.
+
+    Whole numbers are kept in as few bytes as hold them, others in their own dtype.
+    """
+    source = SubjectRows.of(edges)
+    known = Unitless.of(part for _, part in source.parts())
+    dtype = np.dtype(getattr(source.source, "dtype", np.float64)).newbyteorder("=")
+    if known.whole:
+        dtype = np.min_scalar_type(int(known.largest))
+    plan = BlockPlan.of(source.shape, memory)
+    store = plan.store(source.shape, dtype)
+    for start, part in source.parts():
+        store.write_rows(start, part)
+    store.reorder(order)
+    return StoredTable.on(store, plan)
+
+
+def in_single(unit: float, edges: NDArray[Any]) -> NDArray[np.float32]:
+    """Return edges in the unit of the model, in single precision."""
+    return edges.astype(np.float32) if unit == 1 else (edges * unit).astype(np.float32)
+
+
+def subject_blocks(shape: tuple[int, ...]) -> list[slice]:
+    """Return blocks of consecutive subjects, so that all edges of a block take little memory."""
+    n, n_edges = shape[0], max(shape[1], 1)
+    step = max(_ELEMENTS // n_edges, 1)
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]

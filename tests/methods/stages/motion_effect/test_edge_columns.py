@@ -1,0 +1,52 @@
+"""Columns of regions that are not made: the products are those of the array they stand for."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.motion_effect.edge_columns import DenseColumns, EdgeColumns
+from stillome.methods.stages.motion_effect.pooling import SharedErrors
+
+V, E = 9, 36
+
+
+@pytest.fixture
+def both():
+    rng = np.random.default_rng(0)
+    features, others = rng.standard_normal((E, 3)), rng.standard_normal((E, 4))
+    first, second = edge_indices(V)
+    regions = np.zeros((E, V))
+    regions[np.arange(E), first] = regions[np.arange(E), second] = 1
+    dense = np.hstack([features, regions, others])
+    return EdgeColumns(features, others, first, second, V), dense, rng
+
+
+def test_products_are_those_of_the_array(both):
+    columns, dense, rng = both
+    weights, values = rng.uniform(1, 2, E), rng.standard_normal((E, 2))
+    coefficients = rng.standard_normal(16)
+    for design in (columns, DenseColumns(dense)):
+        assert design.n_columns == 16
+        assert_allclose(design.gram(weights), dense.T @ (weights[:, None] * dense), atol=1e-12)
+        assert_allclose(design.dot(coefficients), dense @ coefficients, atol=1e-12)
+        assert_allclose(design.back(values), dense.T @ values, atol=1e-12)
+        assert_allclose(design.back(values[:, 0]), dense.T @ values[:, 0], atol=1e-12)
+    matrix = rng.standard_normal((16, 16))
+    assert_allclose(columns.squares(matrix), np.diag(dense @ matrix @ dense.T), atol=1e-12)
+
+
+def test_errors_that_edges_share_have_the_covariance_of_their_parts(both):
+    columns, dense, rng = both
+    root = rng.standard_normal((16, 5))
+    covariance = root @ root.T
+    share, kept = rng.uniform(0, 1, 16), rng.uniform(0, 1, E)
+    unknown = np.where(np.arange(16) < 3, 0.5, 0.0)
+    errors = SharedErrors(columns, share, kept, covariance, unknown)
+    table = dense * share - kept[:, None] * dense
+    expected = table @ covariance @ table.T + dense @ np.diag(unknown) @ dense.T
+    assert_allclose(errors.variances(), np.diag(expected), atol=1e-9)
+    # Eight directions are all there are; the others of the sixteen are 0.
+    directions = errors.directions()
+    assert directions.shape == (16, E)
+    assert_allclose(directions.T @ directions, expected, atol=1e-9)

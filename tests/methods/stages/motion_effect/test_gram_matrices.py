@@ -1,0 +1,66 @@
+"""Eigenvectors over blocks of edges: exact on either side, and the randomised ones beside them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.methods.stages.motion_effect import spectrum
+from stillome.methods.stages.motion_effect.gram_matrices import (
+    gram_of_edges,
+    gram_of_subjects,
+    leading_eigenvectors,
+)
+from stillome.methods.stages.motion_effect.spectrum import leading_factors
+
+
+def blocked(values: np.ndarray, width: int = 7) -> EdgeTable:
+    return EdgeTable(values.shape, lambda edges: values[:, edges], BlockPlan(width))
+
+
+def with_factors(n: int, n_edges: int, n_factors: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    sizes = np.linspace(2.0, 0.6, n_factors)
+    signal = (rng.standard_normal((n, n_factors)) * sizes) @ rng.standard_normal(
+        (n_factors, n_edges)
+    )
+    table = signal + rng.standard_normal((n, n_edges))
+    return table - table.mean(axis=0)
+
+
+def test_products_of_blocks_are_those_of_the_whole_table(monkeypatch):
+    monkeypatch.setattr(
+        "stillome.methods.stages.motion_effect.gram_matrices._SLAB_ELEMENTS", 20 * 30
+    )
+    values = with_factors(30, 50, 2)
+    values[:, 11] = 0
+    for found, expected in (
+        (gram_of_subjects(blocked(values)), values @ values.T),
+        (gram_of_edges(blocked(values)), values.T @ values),
+    ):
+        assert_allclose(found[0], expected, atol=1e-9)
+        assert found[1].tolist() == [edge != 11 for edge in range(50)]
+
+
+@pytest.mark.parametrize("shape", [(300, 500), (500, 300)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_randomised_eigenvectors_of_factors_are_the_exact_ones(shape, seed):
+    table = with_factors(*shape, 6, seed)
+    values, vectors = leading_eigenvectors(blocked(table, 40), 6)
+    exact, exact_vectors = np.linalg.eigh(table @ table.T)
+    assert_allclose(values, exact[:-7:-1], rtol=1e-6)
+    cosines = np.abs((vectors * exact_vectors[:, :-7:-1]).sum(axis=0))
+    assert_allclose(cosines, 1, atol=1e-5)
+
+
+def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(monkeypatch):
+    table = with_factors(700, 900, 8)
+    exact = leading_factors(table, None)
+    monkeypatch.setattr(spectrum, "_EXACT", 100)
+    monkeypatch.setattr(spectrum, "_SUBJECTS", 400)
+    monkeypatch.setattr(spectrum, "_FIRST", 4)  # fewer than there are: more are looked for
+    found = leading_factors(blocked(table, 64), None)
+    assert found.n_signal == exact.n_signal == 8
+    assert found.noise == pytest.approx(exact.noise, rel=0.02)
+    assert_allclose(found.variances, exact.variances, rtol=1e-4)
+    assert_allclose(found.scores, exact.scores, atol=1e-3)
