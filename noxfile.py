@@ -1,0 +1,54 @@
+"""The tests with other versions: `nox` runs all sessions, `nox -s oldest` one, `nox -l` lists them.
+
+What stands after ``--`` goes to pytest: ``nox -s tests-3.12 -- tests/io`` runs a part.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.error_on_missing_interpreters = False
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def run_tests(session: nox.Session) -> None:
+    session.run("python", "-m", "pip", "list", silent=True)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
+def oldest_pins() -> list[str]:
+    """Return the lower bound of every package that stillome or one of its extras needs, as a pin.
+
+    Tools of the tests and of the documentation are not among them: users do not need those.
+    """
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needs = [*project["dependencies"]]
+    needs += [need for name, group in extras.items() if name not in ("all", "dev", "docs") for need in group]
+    return [re.sub(r"\[\w+\]|\s", "", need).replace(">=", "==") for need in needs]
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The pinned versions, with every Python."""
+    session.install("-e", ".[all,dev]", "-c", "constraints.txt")
+    run_tests(session)
+
+
+@nox.session(python=PYTHONS[0])
+def oldest(session: nox.Session) -> None:
+    """The oldest packages that pyproject.toml allows, with the oldest Python."""
+    pins = Path(session.create_tmp(), "oldest.txt")
+    pins.write_text("\n".join(oldest_pins()) + "\n", encoding="utf-8")
+    session.install("-e", ".[all,dev]", "-c", str(pins))
+    run_tests(session)
+
+
+@nox.session(python=PYTHONS[-1])
+def newest(session: nox.Session) -> None:
+    """The newest packages, with the newest Python."""
+    session.install("-e", ".[all,dev]")
+    run_tests(session)
