@@ -21,8 +21,6 @@ SHOWN = WORK / "shown"
 SHOWN.mkdir(parents=True, exist_ok=True)
 tempfile.tempdir = str(WORK)
 
-from gallery import save_returned_figures, tidy  # noqa: E402
-
 import stillome  # noqa: E402
 
 project = "stillome"
@@ -69,8 +67,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "docs/tutorials",
     "filename_pattern": r"/\d_",
     "within_subsection_order": "FileNameSortKey",
-    "image_scrapers": (save_returned_figures,),
-    "reset_modules": (tidy,),
+    "image_scrapers": ("gallery.save_returned_figures",),
+    "reset_modules": ("gallery.tidy",),
     "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"matplotlib\.figure",
     "backreferences_dir": "docs/api/uses",

@@ -27,7 +27,7 @@ def page_of(one: PublicName) -> str:
         lines += [f".. {kind}:: {one.name}"]
         members = own_members(one.value) if isclass(one.value) else []
         if members:
-            lines += [f"   :members: {', '.join(members)}", "   :inherited-members:"]
+            lines += [f"   :members: {', '.join(members)}"]
         lines += [""]
     if not one.name.startswith("_"):
         lines += [f".. minigallery:: {one.full}", "   :add-heading: Tutorials that use it", ""]

@@ -35,6 +35,22 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
     ------
     FileError
         If the folder is not that of a finished run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from stillome import Cohort, RunSettings, run_pipeline, simulate_cohort
+    >>> from stillome.io.write_cohort import write_cohort
+    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
+    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
+    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
+    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
+    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
+    >>> results = Path(tempfile.mkdtemp(), "results")
+    >>> _ = run_pipeline(settings, results, report=False)
+    >>> verdict(results)[0]
+    'Cannot be told with 40 subjects. ...'
     """
     return judge_run(RunFolder(out)).lines()
 

@@ -50,6 +50,21 @@ def apply_to_participants(
     -------
     list of pathlib.Path
         The folders, one for each participant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from stillome import Cohort, RunSettings, run_pipeline, simulate_cohort
+    >>> from stillome.io.write_cohort import write_cohort
+    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
+    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
+    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
+    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
+    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
+    >>> results = Path(tempfile.mkdtemp(), "results")
+    >>> _ = run_pipeline(settings, results, report=False)
+    >>> [one.name for one in apply_to_participants(results, StudyFiles(**given, subjects=("0007",)))]
+    ['sub-0007']
     """
     out = Path(out)
     if not (out / "model").is_dir():
