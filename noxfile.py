@@ -27,20 +27,25 @@ def oldest_pins() -> list[str]:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needs = [*project["dependencies"]]
-    needs += [need for name, group in extras.items() if name not in ("all", "dev", "docs") for need in group]
+    needs += [
+        need
+        for name, group in extras.items()
+        if name not in ("all", "dev", "docs")
+        for need in group
+    ]
     return [re.sub(r"\[\w+\]|\s", "", need).replace(">=", "==") for need in needs]
 
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The pinned versions, with every Python."""
+    """Run the tests with the pinned versions, and every Python."""
     session.install("-e", ".[all,dev]", "-c", "constraints.txt")
     run_tests(session)
 
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
-    """The oldest packages that pyproject.toml allows, with the oldest Python."""
+    """Run the tests with the oldest packages that pyproject.toml allows, and the oldest Python."""
     pins = Path(session.create_tmp(), "oldest.txt")
     pins.write_text("\n".join(oldest_pins()) + "\n", encoding="utf-8")
     session.install("-e", ".[all,dev]", "-c", str(pins))
@@ -49,6 +54,6 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[-1])
 def newest(session: nox.Session) -> None:
-    """The newest packages, with the newest Python."""
+    """Run the tests with the newest packages and the newest Python."""
     session.install("-e", ".[all,dev]")
     run_tests(session)

@@ -59,7 +59,8 @@ default_role = "py:obj"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+smartquotes = False  # it would make a dash of the two of an option
 myst_heading_anchors = 4
 
 sphinx_gallery_conf = {

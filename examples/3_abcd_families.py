@@ -112,7 +112,9 @@ plot_edge_differences(growth, cohort.regions, label="fibres: second visit − fi
 edges = np.triu_indices(68, k=1)
 for name, change in growth.items():
     agrees = np.corrcoef(change[edges], growth["without motion (truth)"][edges])[0, 1]
-    print(f"{name}: {change[edges].sum():+.0f} fibres in all; correlation with the truth {agrees:.2f}")
+    print(
+        f"{name}: {change[edges].sum():+.0f} fibres in all; correlation with the truth {agrees:.2f}"
+    )
 
 # %%
 # Certify with groups

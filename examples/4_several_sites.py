@@ -81,8 +81,10 @@ at_known_sites = np.column_stack([new.motion["rms_mm"], np.zeros(new.n_subjects)
 wiser = model.adapt(new.X[:half], confounds=at_known_sites[:half])
 true = np.add.outer(region_effects["Utrecht"], region_effects["Utrecht"])
 true = np.minimum(true, 0)[np.triu_indices(68, k=1)]
-print(f"mean effect on the log rate of an edge: true {true.mean():+.2f}, "
-      f"learned from {half} people {wiser.site_effect_.mean:+.2f}")
+print(
+    f"mean effect on the log rate of an edge: true {true.mean():+.2f}, "
+    f"learned from {half} people {wiser.site_effect_.mean:+.2f}"
+)
 
 # %%
 # The other people of the new site, with the truth that only a simulation has: without ``adapt``, the adjusted connectomes keep what the
@@ -97,7 +99,11 @@ without = model.adjust(later, confounds=at_known_sites[half:])
 there = np.column_stack([at_known_sites[half:], np.ones(len(later))])
 with_it = wiser.adjust(later, confounds=there)
 upper = np.triu_indices(68, k=1)
-for name, matrices in {"as scanned": later, "without adapt": without, "with adapt": with_it}.items():
+for name, matrices in {
+    "as scanned": later,
+    "without adapt": without,
+    "with adapt": with_it,
+}.items():
     print(f"{name}: R² with the motion-free scans {fidelity_r2(matrices[:, *upper], truth):.2f}")
 
 # %%

@@ -79,9 +79,15 @@ import numpy as np
 
 inferred = loaded.infer_confounds(later.X)
 r = np.corrcoef(inferred.mean[:, 0], motion["rms_mm"])[0, 1]
-print(f"correlation of inferred and measured motion {r:.2f}, usual error {inferred.sd[0, 0]:.2f} mm")
+print(
+    f"correlation of inferred and measured motion {r:.2f}, usual error {inferred.sd[0, 0]:.2f} mm"
+)
 unknown = loaded.adjust(later.connectomes)  # without confounds: everybody's motion is inferred
-for name, found in {"as scanned": later.connectomes, "adjusted": adjusted, "by inferred": unknown}.items():
+for name, found in {
+    "as scanned": later.connectomes,
+    "adjusted": adjusted,
+    "by inferred": unknown,
+}.items():
     print(f"{name}: {found.sum(axis=(1, 2)).mean() / 2:.0f} fibres per person")
 
 # %%

@@ -5,24 +5,21 @@
 Every run ends with a verdict, in the console and at the top of ``report.html``. This page reads it line by line in a good case, and
 shows what it says when a method fails and when people are too few.
 
+:doc:`/docs/cli` has the rules by which each verdict is given. What to do after each:
+
 .. list-table::
    :header-rows: 1
 
    * - verdict
-     - what it means
      - what to do
    * - **passed**
-     - no probe reads motion in people the model has not seen, and a rest of motion would have been noticed
-     - use the connectomes
+     - Use the connectomes.
    * - **with care**
-     - motion is reduced and not gone, or a rest could have been missed
-     - read the lines marked *with care*; more people help most
+     - Read the lines marked *with care*. More people in the fit help most.
    * - **failed**
-     - more than half of the leakage is left, or differences between people were lost
-     - do not analyse these connectomes; try another method, look at the motion measure
+     - Do not analyse these connectomes. Try another method, and look at the measure of motion.
    * - **cannot be told**
-     - too few people (fewer than 60), no power, or motion cannot be read even as scanned
-     - finding nothing says nothing; join cohorts
+     - Finding nothing says nothing here. Join cohorts.
 """
 
 # %%
@@ -137,5 +134,3 @@ table[table["use"] == "unseen"].pivot(index="measure", columns="method", values=
 # * **The slider** of the page shows mean connectomes at any amount of motion.
 # * **The methods paragraph** can be pasted into a paper. It says what the probes found, also where they found motion.
 # * **Leakage that the power does not reach can be missed.** Green does not mean none.
-#
-# :doc:`/docs/cli` has the rules of the verdict.

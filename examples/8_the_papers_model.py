@@ -49,7 +49,9 @@ models = {"inv-VAE as published": published, "inv-VAE": network, "inv-FA": facto
 
 from stillome.plot import plot_components
 
-latents = {name: model.transform(X[unseen], confounds=motion[unseen]) for name, model in models.items()}
+latents = {
+    name: model.transform(X[unseen], confounds=motion[unseen]) for name, model in models.items()
+}
 plot_components({}, motion[unseen, 0], latents=latents)
 
 # %%

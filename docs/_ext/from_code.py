@@ -113,7 +113,7 @@ def motion_names() -> str:
 
 
 def motion_files() -> str:
-    """What every measure is computed from, the best source first."""
+    """Return the sources of every measure of motion, the best first."""
     from stillome.io.motion.columns import MEASURES
 
     rows = [
@@ -128,15 +128,17 @@ def methods() -> str:
     from stillome.methods.method_words import METHOD_WORDS
     from stillome.methods.registry import METHODS
 
-    rows = []
+    shorter = {"InvFA": "stillome.InvFA", "InvVAE": "stillome.InvVAE"}
+    lines = []
     for name in METHODS:
         words, method = METHOD_WORDS[name], METHODS[name]
-        place = f"{method.__module__}.{method.__name__}"
-        shorter = {"InvFA": "stillome.InvFA", "InvVAE": "stillome.InvVAE"}
-        link = f"{{py:class}}`~{shorter.get(method.__name__, place)}`"
-        cites = " ".join(words.cites) or "stillome, and the paper of inv-VAE"
-        rows.append((code(name), link, words.what, cites))
-    return table(("`--method`", "class", "what it is", "cite"), rows)
+        place = shorter.get(method.__name__, f"{method.__module__}.{method.__name__}")
+        cites = " ".join(words.cites) or "stillome, and the paper of inv-VAE."
+        lines.append(
+            f"**{code(name)}**, {{py:class}}`~{place}`: {words.what}\n"
+            f": In a methods section: {words.did}.\n: Cite: {cites}\n"
+        )
+    return "\n".join(lines)
 
 
 def citation() -> str:

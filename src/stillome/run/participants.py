@@ -63,7 +63,8 @@ def apply_to_participants(
     >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
     >>> results = Path(tempfile.mkdtemp(), "results")
     >>> _ = run_pipeline(settings, results, report=False)
-    >>> [one.name for one in apply_to_participants(results, StudyFiles(**given, subjects=("0007",)))]
+    >>> somebody = StudyFiles(**given, subjects=("0007",))
+    >>> [folder.name for folder in apply_to_participants(results, somebody)]
     ['sub-0007']
     """
     out = Path(out)

@@ -225,9 +225,9 @@ def command_line(settings: RunSettings, out: str | os.PathLike[str]) -> str:
 
     Examples
     --------
-    >>> settings = RunSettings(connectomes=("counts",), motion=("m.tsv",), parameters={"n_components": 9})
+    >>> settings = RunSettings(connectomes=("c",), motion=("m.tsv",), parameters={"hidden": 9})
     >>> print(command_line(settings, "out"))
-    stillome run --connectomes counts --motion m.tsv --set n_components=9 --out out
+    stillome run --connectomes c --motion m.tsv --set hidden=9 --out out
     """
     words = ["stillome", "run"]
     nothing = RunSettings(connectomes=("c",), motion=("m",))
