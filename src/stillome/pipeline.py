@@ -88,8 +88,11 @@ def run_pipeline(
     >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
     >>> results = Path(tempfile.mkdtemp(), "results")
     >>> _ = run_pipeline(settings, results, report=False)
-    >>> (results / "latents.tsv").exists(), (results / "report.html").exists()
-    (True, False)
+    >>> from stillome.run import verdict
+    >>> verdict(results)[0]
+    'Cannot be told with 40 subjects. ...'
+    >>> RunFolder(results).latents.shape
+    (40, 68)
     """
     workers = Workers(n_jobs, progress or say_nothing)
     begin = step or (lambda name: None)

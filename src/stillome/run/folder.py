@@ -63,20 +63,12 @@ class RunFolder(RunCohort):
 
     Examples
     --------
+    `run_pipeline` shows what is read from a run. The folder alone knows the names of its files:
+
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from stillome import Cohort, RunSettings, run_pipeline, simulate_cohort
-    >>> from stillome.io.write_cohort import write_cohort
-    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
-    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
-    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
-    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
-    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
-    >>> results = Path(tempfile.mkdtemp(), "results")
-    >>> _ = run_pipeline(settings, results, report=False)
-    >>> folder = RunFolder(results)
-    >>> folder.method, len(folder.latents), folder.comparison is None
-    ('inv-fa', 40, True)
+    >>> folder = RunFolder(tempfile.mkdtemp())
+    >>> folder.place("report").name, folder.has("diagnostics")
+    ('report.html', False)
     """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -38,19 +38,15 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
 
     Examples
     --------
+    A folder that holds no run is refused; `run_pipeline` shows the verdict on a run.
+
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from stillome import Cohort, RunSettings, run_pipeline, simulate_cohort
-    >>> from stillome.io.write_cohort import write_cohort
-    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
-    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
-    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
-    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
-    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
-    >>> results = Path(tempfile.mkdtemp(), "results")
-    >>> _ = run_pipeline(settings, results, report=False)
-    >>> verdict(results)[0]
-    'Cannot be told with 40 subjects. ...'
+    >>> from stillome import StillomeError
+    >>> try:
+    ...     verdict(tempfile.mkdtemp())
+    ... except StillomeError as error:
+    ...     print(str(error).split(": ", 1)[1])
+    no results of `stillome run` (run.json is missing).
     """
     return judge_run(RunFolder(out)).lines()
 

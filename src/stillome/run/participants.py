@@ -53,19 +53,15 @@ def apply_to_participants(
 
     Examples
     --------
+    A folder without a fitted model is refused; `stillome bids` shows the two levels.
+
     >>> import tempfile
-    >>> from stillome import Cohort, RunSettings, run_pipeline, simulate_cohort
-    >>> from stillome.io.write_cohort import write_cohort
-    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
-    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
-    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
-    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
-    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
-    >>> results = Path(tempfile.mkdtemp(), "results")
-    >>> _ = run_pipeline(settings, results, report=False)
-    >>> somebody = StudyFiles(**given, subjects=("0007",))
-    >>> [folder.name for folder in apply_to_participants(results, somebody)]
-    ['sub-0007']
+    >>> from stillome import StillomeError
+    >>> try:
+    ...     apply_to_participants(tempfile.mkdtemp(), StudyFiles(connectomes=("counts",)))
+    ... except StillomeError as error:
+    ...     print(str(error).split(": ", 1)[1])
+    no fitted model in it. Run the level group first.
     """
     out = Path(out)
     if not (out / "model").is_dir():
