@@ -2,11 +2,14 @@
 
 import contextlib
 import doctest
+import importlib.util
 import re
 import shlex
 import sys
+import tomllib
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -97,8 +100,69 @@ def test_the_example_of_the_page_of_the_model_runs():
     assert result.failed == 0
 
 
+def loaded(path):
+    """Return a module of the tree that is no part of the package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_name_has_an_example():
+    names = loaded(HOUSE / ".ci" / "public_names.py")
+    assert len(list(names.public_names())) > 90
+    assert names.without_example() == []
+
+
+def test_a_public_name_without_an_example_is_found():
+    names = loaded(HOUSE / ".ci" / "public_names.py")
+
+    def silent():
+        """Do nothing."""
+
+    shown = names.PublicName("stillome.simulate", "stillome.simulate", "REGIMES", {})
+    hidden = shown._replace(name="SECRETS")
+    assert not names.PublicName("stillome", "stillome", "silent", silent).has_example
+    assert shown.has_example and not hidden.has_example
+
+
+def test_parts_that_the_code_writes_are_complete():
+    from_code = loaded(HOUSE / "docs" / "_ext" / "from_code.py")
+    asked = {
+        part
+        for page in (HOUSE / "docs").glob("*.md")
+        for part in re.findall(r"<!-- from the code: ([a-z ]+) -->", page.read_text("utf-8"))
+    }
+    assert asked == set(from_code.PARTS)
+    verbs = from_code.verbs()
+    assert re.findall(r"^## (\w+)$", verbs, flags=re.M) == [verb.__name__ for verb in VERBS]
+    assert all(f"`{option}`" in verbs for option in ("--connectomes", "--group", "--draws"))
+    assert all(f"`{name}`" in from_code.motion_names() for name in ("mean_fd", "qc_mot_rel"))
+    assert all(name in from_code.formats() for name in ("QSIRecon", "DSI Studio", "zarr stack"))
+    assert f"version = {{{version('stillome')}}}" in from_code.citation()
+
+
+def test_there_are_eight_tutorials_and_the_guide_shows_their_pictures():
+    scripts = sorted(path.stem for path in (HOUSE / "examples").glob("*.py"))
+    assert [name[:2] for name in scripts] == [f"{i}_" for i in range(1, 9)]
+    guide = (HOUSE / "docs" / "guide.md").read_text(encoding="utf-8")
+    shown = re.findall(r"images/sphx_glr_(\w+)_\d+\.png", guide)
+    assert shown and set(shown) <= set(scripts)
+
+
+def test_the_oldest_versions_are_those_of_the_lower_bounds():
+    noxfile = loaded(HOUSE / "noxfile.py")
+    project = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with contextlib.chdir(HOUSE):
+        pins = dict(pin.split("==") for pin in noxfile.oldest_pins())
+    needed = {re.match(r"[\w-]+", need)[0] for need in project["dependencies"]}
+    assert needed | {"torch", "zarr", "dask", "combatlearn"} == set(pins)
+    assert project["requires-python"] == f">={noxfile.PYTHONS[0]}"
+
+
 def test_links_and_pictures_are_there():
-    for page in (HOUSE / "README.md", HOUSE / "CHANGELOG.md", *(HOUSE / "docs").glob("*.md")):
+    roots = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md")
+    for page in (*(HOUSE / name for name in roots), *(HOUSE / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), (page.name, target)

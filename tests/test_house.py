@@ -139,7 +139,7 @@ def test_messages_of_the_library_speak_of_parameters_and_not_of_options():
 def test_the_readme_commands_are_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z]+):", (HOUSE / "Makefile").read_text(), flags=re.M))
     told = set(re.findall(r"\bmake ([a-z]+)", (HOUSE / "README.md").read_text()))
-    assert {"demo", "test"} <= told <= targets
+    assert {"demo", "test", "docs"} <= told <= targets
 
 
 def test_the_verbs_of_the_readme_exist():
@@ -160,7 +160,7 @@ def test_continuous_integration_runs_the_command_of_the_readme():
     script = HOUSE / ".ci" / "run"
     assert os.access(script, os.X_OK)
     lines = script.read_text().splitlines()
-    assert {"make test", "make smoke", "set -euo pipefail"} <= set(lines)
+    assert {"make test", "make smoke", "  make docs", "set -euo pipefail"} <= set(lines)
     assert os.access(HOUSE / ".ci" / "smoke", os.X_OK)
 
 
@@ -181,9 +181,9 @@ def test_a_bare_install_brings_nothing_that_only_some_methods_need():
     assert not needed & {"torch", "nilearn", "pycirclize", "combatlearn", "dask", "zarr"}
     assert extras["vae"][0].startswith("torch")
     told = set(re.findall(r"stillome\[(\w+)\]", (HOUSE / "docs" / "install.md").read_text()))
-    assert told == set(extras) - {"dev"}
+    assert told == set(extras) - {"dev", "docs"}
     assert extras["all"] == [
-        f"stillome[{','.join(name for name in extras if name not in ('all', 'dev'))}]"
+        f"stillome[{','.join(name for name in extras if name not in ('all', 'dev', 'docs'))}]"
     ]
 
 
@@ -195,6 +195,14 @@ def test_the_version_is_the_same_everywhere():
     assert changes[0] in ("Unreleased", told)
     assert all(release == told for release in changes[1:2])
     assert version("stillome") == told
+
+
+def test_the_picture_of_the_rooms_is_current():
+    layers = tomllib.loads((HOUSE / "pyproject.toml").read_text())["tool"]["importlinter"]
+    picture = re.sub(r"<[^>]+>", " ", (HOUSE / "docs" / "data-flow.svg").read_text())
+    drawn = re.search(r"Imports only point down:(.*)", picture, flags=re.S)[1]
+    rows = [row.split() for row in drawn.replace("|", " ").split("›")]
+    assert rows == [layer.replace("|", " ").split() for layer in layers["contracts"][0]["layers"]]
 
 
 def test_the_package_says_it_is_typed_and_how_to_cite_it():

@@ -1,4 +1,13 @@
-"""stillome: structural connectomes without head motion."""
+"""stillome: structural connectomes without head motion.
+
+>>> import stillome
+>>> stillome.__version__.count(".")
+2
+>>> list(stillome.METHODS)[:3]
+['inv-fa', 'inv-vae', 'gate']
+>>> stillome.METHODS["edgewise"](n_components=5)
+EdgewiseRegression(n_components=5)
+"""
 
 from importlib import import_module
 from importlib.metadata import version

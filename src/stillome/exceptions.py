@@ -7,7 +7,17 @@ from importlib.util import find_spec
 
 
 class StillomeError(Exception):
-    """Anything stillome knows to be wrong; the command line answers it with exit code 2."""
+    """Anything stillome knows to be wrong; the command line answers it with exit code 2.
+
+    Examples
+    --------
+    >>> from stillome import read_cohort
+    >>> try:
+    ...     read_cohort("no such folder")
+    ... except StillomeError as error:
+    ...     print(error)
+    no such folder: no such file or folder. Check the path.
+    """
 
 
 class InputError(StillomeError, ValueError):
@@ -49,7 +59,20 @@ class NotFittedError(StillomeError, ValueError, AttributeError):
 
 
 class StillomeWarning(UserWarning):
-    """Something the reader of a result must know, though a result was reached."""
+    """Something the reader of a result must know, though a result was reached.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from stillome import InvFA, simulate_cohort
+    >>> data = simulate_cohort(30, random_state=0)
+    >>> model = InvFA(5).fit(data.X, confounds=data.confounds)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", StillomeWarning)
+    ...     _ = model.adjust(data.X, confounds=data.confounds, reference=9.0)
+    >>> str(caught[0].message)
+    'reference=9 lies ... outside the training range ...: the model extrapolates. ...'
+    """
 
 
 def require_extra(package: str, extra: str, what: str) -> None:

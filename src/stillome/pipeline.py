@@ -75,6 +75,24 @@ def run_pipeline(
     ------
     FileError, InputError
         One sentence that says what is wrong, where, and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from stillome import Cohort, simulate_cohort
+    >>> from stillome.io.write_cohort import write_cohort
+    >>> people = simulate_cohort(40, "thinning", random_state=1).cohort
+    >>> few = Cohort(people.subject_ids, people.connectomes[:, :8, :8], motion=people.motion)
+    >>> files = write_cohort(Path(tempfile.mkdtemp(), "study"), few)
+    >>> given = {"connectomes": (str(files.connectomes),), "motion": (str(files.motion),)}
+    >>> settings = RunSettings(**given, confounds=("rms_mm",), baselines=(), repeats=0)
+    >>> results = Path(tempfile.mkdtemp(), "results")
+    >>> _ = run_pipeline(settings, results, report=False)
+    >>> from stillome.run import verdict
+    >>> verdict(results)[0]
+    'Cannot be told with 40 subjects. ...'
+    >>> RunFolder(results).latents.shape
+    (40, 68)
     """
     workers = Workers(n_jobs, progress or say_nothing)
     begin = step or (lambda name: None)

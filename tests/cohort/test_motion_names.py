@@ -1,4 +1,5 @@
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,12 @@ def test_units_are_judged_only_where_they_are_known():
 
 
 def test_the_documentation_lists_every_name():
-    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
-    listed = text[text.index("### Motion") : text.index("### Counts and weights")]
-    for known in MOTION_NAMES.values():
-        (row,) = (line for line in listed.splitlines() if line.startswith(f"| {known.meaning} |"))
-        assert re.findall(r"`([^`]+)`", row) == list(known.names)
+    docs = Path(__file__).parents[2] / "docs"
+    assert "<!-- from the code: motion names -->" in (docs / "motion.md").read_text("utf-8")
+    place = docs / "_ext" / "from_code.py"
+    written = runpy.run_path(str(place))["motion_names"]().splitlines()
+    for measure, known in MOTION_NAMES.items():
+        (row,) = (line for line in written if line.startswith(f"| `{measure}` |"))
+        assert known.meaning in row
+        assert re.findall(r"`([^`]+)`", row) == [measure, *known.names]
         assert re.findall(r"\d{5}", row) == [str(field) for field in known.fields]

@@ -45,6 +45,13 @@ class DisclosureReport:
     mean : AttackResult
         Scored by the similarity of a subject's deviation from the held-out mean to that of the
         synthetic mean (Homer et al. 2008); no synthetic subject needs to resemble a member.
+
+    Examples
+    --------
+    >>> people = np.random.default_rng(0).poisson(20, (40, 15))
+    >>> report = disclosure_report(people[:20], people[:20], people[20:])  # "synthetic" copies
+    >>> report.share_nearer, report.nearest.auc
+    (1.0, 1.0)
     """
 
     distance_ratio: float

@@ -45,6 +45,13 @@ class FidelityReport:
     n_small_motion : int
         Number of subjects at small motion in the comparison; 0 where motion was not given and
         all raw connectomes were used.
+
+    Examples
+    --------
+    >>> raw = np.random.default_rng(0).poisson(20, (30, 15))
+    >>> report = fidelity_report(2 * raw, raw)
+    >>> report.total_ratio, round(report.strength_r, 6)
+    (2.0, 1.0)
     """
 
     r2: float

@@ -83,6 +83,16 @@ class MotionEffects:
         See `top_changed_edges`.
     qcsc : QCSC
         See `qcsc_correlations`.
+
+    Examples
+    --------
+    >>> from stillome import simulate_cohort
+    >>> cohort = simulate_cohort(100, "thinning", random_state=0).cohort
+    >>> effects = describe_motion_effects(cohort, "rms_mm")
+    >>> effects.share_lost > 0.1, effects.qcsc.median_absolute > 0.1
+    (True, True)
+    >>> effects.difference.shape, len(effects.changed_edges)
+    ((68, 68), 10)
     """
 
     column: str

@@ -28,6 +28,12 @@ class Resemblance:
         The same for the total number of fibres of a subject.
     zeros_difference : float
         Share of empty edges, first less second.
+
+    Examples
+    --------
+    >>> counts = np.random.default_rng(0).poisson(9, (40, 45))
+    >>> cohort_resemblance(counts, 2 * counts).total_ks
+    1.0
     """
 
     edge_means_r2: float

@@ -85,7 +85,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class ConnectomeData:
-    """Connectomes of several subjects, cleaned and in one order of regions.
+    r"""Connectomes of several subjects, cleaned and in one order of regions.
 
     Attributes
     ----------
@@ -104,6 +104,17 @@ class ConnectomeData:
         How the files were read: triangles mirrored, diagonals set to 0.
     warnings : tuple of str
         What affects results: regions without a fibre, rows left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from stillome.io import read_connectomes
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "sub-01_connectome.csv").write_text("0,5\n0,0\n")
+    >>> data = read_connectomes(folder)
+    >>> data.subject_ids, data.source.producer, data.measure
+    (('01',), 'MRtrix3', 'count')
     """
 
     subject_ids: tuple[str, ...]

@@ -46,7 +46,7 @@ def write_connectomes(
     description: str = "motion-adjusted fibre counts",
     overwrite: bool = False,
 ) -> Path:
-    """Write connectomes to a folder, in the format that came in or as BIDS relationship matrices.
+    r"""Write connectomes to a folder, in the format that came in or as BIDS relationship matrices.
 
     Parameters
     ----------
@@ -77,6 +77,17 @@ def write_connectomes(
     ------
     FileError, InputError
         If the folder exists already, the sizes do not fit, or that format cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from stillome.io import read_connectomes
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "sub-01_connectome.csv").write_text("0,5\n5,0\n")
+    >>> data = read_connectomes(folder)
+    >>> out = write_connectomes(folder / "adjusted", data, [[[0, 6], [6, 0]]])
+    >>> (out / "sub-01_connectome.csv").read_text().split()
+    ['0,6', '6,0']
     """
     if form not in ("same", "relmat"):
         raise InputError(f"form={form!r}; expected 'same' or 'relmat'.")

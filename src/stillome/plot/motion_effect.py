@@ -25,6 +25,15 @@ def plot_motion_effects(effects: MotionEffects) -> Figure:
     -------
     matplotlib.figure.Figure
         11 × 7 inches, four panels.
+
+    Examples
+    --------
+    >>> from stillome import simulate_cohort
+    >>> from stillome.evaluate import describe_motion_effects
+    >>> cohort = simulate_cohort(40, "thinning", random_state=0).cohort
+    >>> figure = plot_motion_effects(describe_motion_effects(cohort, "rms_mm"))
+    >>> sorted(axes.get_title(loc="left")[:1] for axes in figure.axes[:4])
+    ['A', 'B', 'C', 'D']
     """
     with house_style():
         figure = Figure(figsize=(11, 7))

@@ -53,7 +53,16 @@ _SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the house style inside the block; the user's own settings come back after it."""
+    """Draw in the house style inside the block; the user's own settings come back after it.
+
+    Examples
+    --------
+    >>> with house_style():
+    ...     figure = Figure(figsize=(3, 2))
+    ...     axes = figure.add_subplot()
+    >>> axes.spines["top"].get_visible()
+    False
+    """
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
@@ -75,6 +84,13 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 200)
     -------
     list of pathlib.Path
         The two files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> files = save_figure(Figure(figsize=(1, 1)), Path(tempfile.mkdtemp(), "empty"))
+    >>> [file.name for file in files]
+    ['empty.png', 'empty.pdf']
     """
     files = [Path(f"{os.fspath(path)}{suffix}") for suffix in (".png", ".pdf")]
     with house_style():

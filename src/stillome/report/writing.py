@@ -48,6 +48,18 @@ def write_report(
     ------
     FileError
         If the folder holds no finished run, or a report that may not be replaced.
+
+    Examples
+    --------
+    A folder that holds no run is refused; `run_pipeline` makes one, and its report.
+
+    >>> import tempfile
+    >>> from stillome import StillomeError
+    >>> try:
+    ...     write_report(tempfile.mkdtemp())
+    ... except StillomeError as error:
+    ...     print(str(error).split(": ", 1)[1])
+    no results of `stillome run` (run.json is missing).
     """
     folder = RunFolder(run_folder)
     page, figures = folder.place("report"), folder.place("figures")

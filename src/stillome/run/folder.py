@@ -60,6 +60,15 @@ class RunFolder(RunCohort):
     ------
     FileError
         Where a file is read that is missing, damaged, or belongs to another cohort.
+
+    Examples
+    --------
+    `run_pipeline` shows what is read from a run. The folder alone knows the names of its files:
+
+    >>> import tempfile
+    >>> folder = RunFolder(tempfile.mkdtemp())
+    >>> folder.place("report").name, folder.has("diagnostics")
+    ('report.html', False)
     """
 
     def __getstate__(self) -> dict[str, Any]:

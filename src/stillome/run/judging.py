@@ -36,6 +36,18 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
     ------
     FileError
         If the folder is not that of a finished run.
+
+    Examples
+    --------
+    A folder that holds no run is refused; `run_pipeline` shows the verdict on a run.
+
+    >>> import tempfile
+    >>> from stillome import StillomeError
+    >>> try:
+    ...     verdict(tempfile.mkdtemp())
+    ... except StillomeError as error:
+    ...     print(str(error).split(": ", 1)[1])
+    no results of `stillome run` (run.json is missing).
     """
     folder = RunFolder(out)
     words = row_words(folder.cohort.subject_ids)

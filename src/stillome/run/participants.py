@@ -50,6 +50,18 @@ def apply_to_participants(
     -------
     list of pathlib.Path
         The folders, one for each participant.
+
+    Examples
+    --------
+    A folder without a fitted model is refused; `stillome bids` shows the two levels.
+
+    >>> import tempfile
+    >>> from stillome import StillomeError
+    >>> try:
+    ...     apply_to_participants(tempfile.mkdtemp(), StudyFiles(connectomes=("counts",)))
+    ... except StillomeError as error:
+    ...     print(str(error).split(": ", 1)[1])
+    no fitted model in it. Run the level group first.
     """
     out = Path(out)
     if not (out / "model").is_dir():

@@ -221,7 +221,14 @@ def check_same(asked: RunSettings, earlier: RunSettings, place: str) -> None:
 
 
 def command_line(settings: RunSettings, out: str | os.PathLike[str]) -> str:
-    """Return the command that asks for this run; what is left to its default is left out."""
+    """Return the command that asks for this run; what is left to its default is left out.
+
+    Examples
+    --------
+    >>> settings = RunSettings(connectomes=("c",), motion=("m.tsv",), parameters={"hidden": 9})
+    >>> print(command_line(settings, "out"))
+    stillome run --connectomes c --motion m.tsv --set hidden=9 --out out
+    """
     words = ["stillome", "run"]
     nothing = RunSettings(connectomes=("c",), motion=("m",))
     for one in fields(RunSettings):

@@ -29,6 +29,17 @@ class Slider:
     observed : array of shape (S, V, V)
         As scanned; the mean for a group.
     observed_motion : array of shape (S,)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> ones = np.ones((1, 2, 3, 3), dtype=np.float32)
+    >>> slider = Slider(np.array([0.0, 0.5]), ("all",), 1, ones, ones[:, 0], np.array([0.3]))
+    >>> path = Path(tempfile.mkdtemp(), "slider.npz")
+    >>> slider.save(path)
+    >>> Slider.load(path, n_regions=3).matrices.shape
+    (1, 2, 3, 3)
     """
 
     references: NDArray[np.float64]

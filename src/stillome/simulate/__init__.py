@@ -1,4 +1,11 @@
-"""Simulated cohorts with a known motion-free truth: the paper's and realistic ones."""
+"""Simulated cohorts with a known motion-free truth: the paper's and realistic ones.
+
+>>> from stillome.simulate import NUISANCES, REGIMES
+>>> REGIMES["thinning"].meaning
+'every streamline survives or is lost'
+>>> NUISANCES["incomplete"].meaning
+'1 for the 9 % of scans that were not completed, else 0'
+"""
 
 from stillome.simulate.communities import simulate_communities, simulate_extreme_motion
 from stillome.simulate.desikan_killiany import load_desikan_killiany

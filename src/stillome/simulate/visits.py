@@ -59,6 +59,12 @@ class SimulatedVisits(SimulatedCohort):
     ----------
     ageing : array of shape (E,)
         Change of the log expected count per year; 0 for edges that do not age.
+
+    Examples
+    --------
+    >>> simulated = simulate_visits(5, 2, random_state=0)
+    >>> simulated.cohort.people[:3], simulated.ageing.shape
+    (['sub-0001', 'sub-0001', 'sub-0002'], (2278,))
     """
 
     ageing: Floats = None  # type: ignore[assignment]  # fields of the base have defaults

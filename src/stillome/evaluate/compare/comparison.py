@@ -50,6 +50,14 @@ class ComparisonResult:
         Index ``participant_id``; ``method``, ``trait``, and the columns of `predict_trait`:
         ``repeat``, ``fold``, ``observed``, ``residual``, ``predicted``. Folds in which a
         method failed are not there.
+
+    Examples
+    --------
+    >>> from stillome.simulate import simulate_cohort
+    >>> cohort = simulate_cohort(60, n_traits=1, random_state=0).cohort
+    >>> found = compare_methods(cohort, ["raw"], confounds="rms_mm", cv=3, probe=False)
+    >>> isinstance(found, ComparisonResult), len(found.folds), len(found.predictions)
+    (True, 3, 60)
     """
 
     folds: pd.DataFrame

@@ -27,6 +27,17 @@ class LeakageCertificate:
         Family-wise error rate of the tests.
     n_subjects : int or None
         In whom the probes looked; None where that is not known.
+
+    Examples
+    --------
+    >>> from stillome import leakage_certificate
+    >>> rng = np.random.default_rng(0)
+    >>> motion = rng.gamma(2.0, 0.2, 120)
+    >>> found = leakage_certificate(rng.standard_normal((120, 5)) + motion[:, None], motion)
+    >>> found.passed, found.worst, found.worst_r2 > 0.1
+    (False, 'ridge', True)
+    >>> list(found.table.columns)
+    ['r2', 'p_value', 'p_holm', 'null_95', 'auc', 'low', 'high']
     """
 
     table: pd.DataFrame

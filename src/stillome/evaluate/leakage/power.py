@@ -33,6 +33,14 @@ class Power(NamedTuple):
         that they hold. NaN if not even the largest share is detected.
     r2 : float
         R² of the probe at that share; at the largest where `share` is NaN.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> motion = rng.gamma(2.0, 0.2, 60)
+    >>> few = smallest_detected_in_latents([rng.standard_normal((60, 3))], motion, level=0.01)
+    >>> isinstance(few, Power), bool(few.share > 0.1)
+    (True, True)
     """
 
     share: float

@@ -50,7 +50,7 @@ def read_motion(
     frames: str | None = None,
     confounds: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Summarise every motion file in folders into one row per subject.
+    r"""Summarise every motion file in folders into one row per subject.
 
     Parameters
     ----------
@@ -84,6 +84,15 @@ def read_motion(
     ------
     FileError, InputError
         If nothing is found, a file is damaged, or a subject has several of a kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> place = Path(tempfile.mkdtemp(), "sub-01.eddy_movement_rms")
+    >>> _ = place.write_text("0 0\n0.3 0.3\n0.4 0.1\n")
+    >>> read_motion(place)["rms_mm"].round(2).to_dict()
+    {'01': 0.2}
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = find_motion_files(given, frames=frames)

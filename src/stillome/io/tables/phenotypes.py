@@ -122,7 +122,7 @@ def read_traits(
     session: str | None = None,
     missing_values: Iterable[float] = (),
 ) -> pd.DataFrame:
-    """Read and join tables about the subjects, one row each.
+    r"""Read and join tables about the subjects, one row each.
 
     Parameters
     ----------
@@ -136,6 +136,17 @@ def read_traits(
     ------
     FileError, InputError
         As `read_table`; also if two tables contradict each other or have no common id (E10).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "phenotype").mkdir()
+    >>> _ = (folder / "participants.tsv").write_text("participant_id\tage\nsub-01\t9\nsub-02\t10\n")
+    >>> table = "participant_id\treading\nsub-02\t101\nsub-01\tn/a\n"
+    >>> _ = (folder / "phenotype" / "reading.tsv").write_text(table)
+    >>> read_traits(folder).loc["02"].to_dict()
+    {'age': 10.0, 'reading': 101.0}
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in given for file in _tables_of(Path(path))]

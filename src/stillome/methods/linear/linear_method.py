@@ -107,7 +107,7 @@ class ComponentMethod(Storable):
         return self
 
     def transform(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
-        """Return the component scores, shape (n, n_components_), with nothing refitted."""
+        """Return the component scores, shape ``(n, n_components_)``, with nothing refitted."""
         edges = self._new_edges(X, confounds)
         return self._scores(self._log(edges), self._within(confounds, len(edges)))
 
@@ -183,7 +183,7 @@ class ComponentMethod(Storable):
 
     @abstractmethod
     def _scores(self, log_edges: Floats, confounds: Floats) -> Floats:
-        """Apply the map, shape (n, n_components_)."""
+        """Apply the map, shape ``(n, n_components_)``."""
 
     @abstractmethod
     def _expected_log(self, scores: Floats, confounds: Floats) -> Floats:

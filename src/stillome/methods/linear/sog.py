@@ -40,9 +40,9 @@ class SOG(ComponentMethod):
     ----------
     motion_effect_ : LeastSquares
         Every log1p edge regressed on the confounds.
-    loadings_ : array of shape (E, n_components_)
+    loadings_ : array of shape (E, K)
         U, columns of unit norm.
-    rotation_ : array of shape (n_components_, n_components_)
+    rotation_ : array of shape (K, K)
         Makes the columns of S orthogonal; the identity for OG.
     n_iter_ : int
         Sweeps that were needed; 0 for OG.
