@@ -96,7 +96,7 @@ def render(
         pictures_of=_by_section(pictures, slider),
         left_out=left_out,
         css=_joined("css"),
-        js=words(_joined("js")),
+        js=Markup(words(_joined("js"))),  # noqa: S704 - our own scripts
     )
     return page + "\n"
 
