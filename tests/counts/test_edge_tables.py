@@ -69,3 +69,9 @@ def test_answers_come_in_order_and_errors_come_through():
 def test_the_environment_can_ask_for_fewer_workers(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert n_workers() == 1
+
+
+def test_a_table_without_edges_has_answers_without_edges():
+    table = EdgeTable.of(np.zeros((5, 0)))
+    assert table.each(lambda block: block.sum(axis=0)).shape == (0,)
+    assert table.total(lambda block: block.sum(axis=1)).tolist() == [0] * 5

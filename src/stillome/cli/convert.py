@@ -30,7 +30,7 @@ def convert(
 
     Example: stillome convert stack.h5 --out cohort.zarr
     """
-    from stillome.io.convert import convert_connectomes
+    from stillome.io.edge_store import convert_connectomes
 
     with steps(1, quiet=quiet) as step:
         step("Converting")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
@@ -60,6 +60,10 @@ class SubjectRows:
         if not len(chosen):
             return self._read(0, 0)
         return self._read(int(chosen[0]), int(chosen[-1]) + 1)[chosen - chosen[0]]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all of them, for those that fit into memory."""
+        return np.array(self[:], dtype=dtype, copy=True if copy is None else copy)
 
     def some(self, rows: NDArray[Any]) -> "SubjectRows":
         """Return some of these subjects: a mask, or positions in increasing order."""

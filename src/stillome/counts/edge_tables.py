@@ -66,8 +66,8 @@ class BlockPlan:
         return cls(min(width, n_edges), on_disk)
 
     def blocks(self, n_edges: int) -> list[slice]:
-        """Return the blocks of all edges, in order."""
-        starts = range(0, n_edges, self.width)
+        """Return the blocks of all edges, in order; an empty one where there are none."""
+        starts = range(0, max(n_edges, 1), self.width)
         return [slice(start, min(start + self.width, n_edges)) for start in starts]
 
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 
+from stillome.counts.available_memory import free_bytes
 from stillome.exceptions import FileError
 
 _TIMES = 3  # reading takes at most this many times the memory of what it answers with
@@ -84,13 +84,3 @@ def check_array(shape: Sequence[int], label: str, *, itemsize: int = 8) -> None:
     TooLargeError
     """
     check_fits(_TIMES * itemsize * math.prod(int(length) for length in shape), label)
-
-
-def free_bytes() -> float:
-    """Return how many bytes of memory are free; infinitely many where nobody can say."""
-    try:
-        with Path("/proc/meminfo").open(encoding="ascii") as stream:
-            lines = dict(line.split(":", 1) for line in stream)
-        return 1024.0 * int(lines["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):  # not Linux: reading fails when memory is at its end
-        return float("inf")

@@ -8,8 +8,8 @@ from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
+from stillome.counts.available_memory import free_bytes
 from stillome.exceptions import ConfoundsError, InputError
-from stillome.io.free_memory import free_bytes
 from stillome.methods.training_data import TrainingData
 
 MIN_SUBJECTS = 10

@@ -12,7 +12,7 @@ from stillome.cli import main
 from stillome.cohort.edges import edges_to_matrices
 from stillome.exceptions import FileError
 from stillome.io.connectomes import read_connectomes
-from stillome.io.convert import convert_connectomes
+from stillome.io.edge_store import convert_connectomes
 
 PEOPLE = MovingPeople(40)
 IDS = [f"{number:03d}" for number in range(40)]
@@ -33,7 +33,7 @@ def stack(tmp_path):
 
 @pytest.fixture
 def few_at_a_time(monkeypatch):
-    monkeypatch.setattr("stillome.io.convert._CHUNK_BYTES", 2 * PEOPLE.X.shape[1] * 7)
+    monkeypatch.setattr("stillome.io.edge_store._CHUNK_BYTES", 2 * PEOPLE.X.shape[1] * 7)
 
 
 def test_the_store_holds_the_edges_ids_and_regions(stack, tmp_path, few_at_a_time):
