@@ -23,7 +23,7 @@ def normal(text: str) -> str:
 
 def hashes(index: str, pin: str) -> list[str]:
     """Return the hashes of all files of ``name==version``; a marker may follow."""
-    name, version = pin.split(";")[0].strip().split("==")
+    name, version = pin.partition(";")[0].strip().split("==")
     address = f"{index.rstrip('/')}/{normal(name)}/"
     if not address.startswith("https://"):
         sys.exit("Give the address of an index that starts with https://.")
