@@ -25,7 +25,7 @@ import numpy as np
 import zarr
 
 PARTS = ("threads", "memory", "store", "sizes", "workers", "paper")
-QUICK, USUAL = ["300x68", "1000x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
+QUICK, USUAL = ["300x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
 LIMIT = 5e8  # bytes for what fits from a store keep
 N_FACTORS, BLOCK = 10, 200
 

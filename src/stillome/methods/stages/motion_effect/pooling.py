@@ -66,7 +66,8 @@ class SharedErrors(NamedTuple):
         design, share, shared = self.design, self.share, self.share[:, None] * self.covariance
         both = design.squares(shared * share + np.diag(self.unknown))
         crossed, own = design.squares(shared), design.squares(self.covariance)
-        return np.asarray(both - 2 * self.kept * crossed + self.kept**2 * own)
+        # Where own deviations make up for all of it, rounding errors may have either sign.
+        return np.maximum(both - 2 * self.kept * crossed + self.kept**2 * own, 0)
 
     def directions(self) -> Floats:
         """Return independent directions (16, E), each to be times a standard normal number."""
