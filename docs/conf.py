@@ -52,7 +52,7 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "stillome-demo*", "docs/api/uses"]
 # Of what the first tutorial writes, only the report becomes part of the site.
-exclude_patterns += ["study", "first-report/[!r]*", "first-report/run.json"]
+exclude_patterns += ["*/study", "first-report/[!r]*", "first-report/run.json"]
 
 # `name` in a docstring links to its page where it has one; most are helpers, which have none, so
 # that nitpicky mode would only name those. Every other kind of broken link is a warning, and
