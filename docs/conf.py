@@ -51,6 +51,8 @@ include_patterns = [
     "benchmarks/README.md",
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "stillome-demo*", "docs/api/uses"]
+# Of what the first tutorial writes, only the report becomes part of the site.
+exclude_patterns += ["*/study", "first-report/[!r]*", "first-report/run.json"]
 
 # `name` in a docstring links to its page where it has one; most are helpers, which have none, so
 # that nitpicky mode would only name those. Every other kind of broken link is a warning, and
