@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from connectome_files import IDS, NAMES, SAMPLES, TRUE_LENGTHS, TRUTH
+from stillome.cohort.cohort import Cohort
 from stillome.exceptions import InputError, StillomeError, StillomeWarning
 from stillome.io.cohorts import join_subjects, read_cohort
 from stillome.io.connectomes import read_connectomes
@@ -24,6 +25,13 @@ def participants(path: Path, ids: list[str]) -> Path:
     lines = [f"{subject}\t{100 + i}" for i, subject in enumerate(ids)]
     path.write_text("participant_id\tiq\n" + "\n".join(lines) + "\n")
     return path
+
+
+def test_a_saved_cohort_is_joined_like_any_file(tmp_path: Path) -> None:
+    """Its ids may have ``sub-``, as those of simulated cohorts do."""
+    Cohort([f"sub-{subject}" for subject in IDS], TRUTH).save(tmp_path / "saved")
+    motion = eddy(tmp_path / "eddy", {subject: 0.1 * (i + 1) for i, subject in enumerate(IDS)})
+    assert read_cohort(tmp_path / "saved", motion=motion).subject_ids == IDS
 
 
 def test_everything_is_joined_by_id_whatever_the_order(tmp_path: Path) -> None:

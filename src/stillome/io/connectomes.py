@@ -167,7 +167,7 @@ def _is_cohort(path: PathLike) -> bool:
 def _from_cohort(folder: Path) -> ConnectomeData:
     cohort = Cohort.load(folder, memory_map=True)
     return ConnectomeData(
-        tuple(cohort.subject_ids),
+        tuple(normalise_ids(cohort.subject_ids, name=str(folder))),
         cohort.connectomes,
         cohort.regions,
         "count",
