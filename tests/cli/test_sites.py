@@ -139,7 +139,7 @@ def test_a_site_that_was_never_seen_is_unknown_until_the_model_learns_it(
     assert "treated as unknown" in told
     adapt = ["adapt", str(model), *study(place, "third"), "--site", "Celle"]
     assert main([*adapt, "--out", f"{tmp_path}/wiser"]) == 0
-    assert "site Celle learned from 12 scans" in capsys.readouterr().out
+    assert "site Celle learned from 12 subjects" in capsys.readouterr().out
     wiser = load_fitted(tmp_path / "wiser")
     assert wiser.coding.names == ("rms_mm", "site=Aachen", "site=Celle")
     assert main([words[0], f"{tmp_path}/wiser", *words[1:]]) == 0
