@@ -42,7 +42,7 @@ class Watch:
         self.seen = dict.fromkeys(("fits", "unseen", "folds", "orders", "penalties"), 0)
         self.learned: dict[int, set[tuple[bytes, str]]] = {}
         self.kept: list[object] = []  # an id is that of one model only while the model exists
-        learn, answer = ConnectomeMethod._training_data, ConnectomeMethod._new_connectomes
+        learn, answer = ConnectomeMethod._training_data, ConnectomeMethod._new_rows
         blocks, shuffler, trait = (
             probe_data._blocks,
             exchange.Shuffler.__init__,
@@ -82,7 +82,7 @@ class Watch:
             return trait(representation, traits, groups)
 
         monkeypatch.setattr(ConnectomeMethod, "_training_data", learning)
-        monkeypatch.setattr(ConnectomeMethod, "_new_connectomes", answering)
+        monkeypatch.setattr(ConnectomeMethod, "_new_rows", answering)
         monkeypatch.setattr(probe_data, "_blocks", folding)
         monkeypatch.setattr(exchange.Shuffler, "__init__", shuffling)
         monkeypatch.setattr(TraitRegression, "fit", staticmethod(regressing))
