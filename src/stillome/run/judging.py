@@ -50,6 +50,7 @@ def verdict(out: str | os.PathLike[str]) -> list[str]:
     no results of `stillome run` (run.json is missing).
     """
     folder = RunFolder(out)
+    folder.check()
     words = row_words(folder.cohort.subject_ids)
     return [words(line) for line in judge_run(folder).lines()]
 

@@ -340,7 +340,8 @@ def test_combat_says_what_is_wrong(data, monkeypatch):
     X, confounds, _ = data
     with pytest.raises(InputError, match="n_batches=1"):
         ComBat(n_batches=1).fit(X, confounds=confounds)
-    with pytest.raises(FitError, match=r"do not fill two or more batches .*smallest: 1"):
+    refused = pytest.raises(FitError, match=r"do not fill two or more batches .*smallest: 1")
+    with pytest.warns(StillomeWarning, match="subject 159 alone"), refused:
         ComBat().fit(X, confounds=np.repeat([0.0, 1.0], [159, 1]))
     monkeypatch.setitem(sys.modules, "combatlearn", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'stillome\[combat\]'"):

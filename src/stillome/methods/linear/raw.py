@@ -14,6 +14,7 @@ from stillome.methods.linear.component_arrays import (
     under,
 )
 from stillome.methods.linear.linear_method import ComponentMethod, principal_components
+from stillome.methods.reference_level import reference_level
 
 
 class RawConnectomes(ComponentMethod):
@@ -63,7 +64,7 @@ class RawConnectomes(ComponentMethod):
         """
         connectomes = self._new_connectomes(X)
         self._new_confounds(confounds, len(connectomes))
-        self._level(reference)
+        reference_level(reference, self.n_confounds_)
         return connectomes.astype(np.float64)
 
     def _fit_components(
