@@ -1,6 +1,6 @@
 """What was tried to make stillome wrong in silence or fail, how often, and how often it did.
 
-    python benchmarks/robustness.py            # the long form; its time as a whole was not measured
+    python benchmarks/robustness.py            # the long form, about 17 minutes of one core
     python benchmarks/robustness.py --quick    # a few minutes
 
 Every seed is fixed. Cohorts are simulated with seeds from 1000 on, which were not seen in

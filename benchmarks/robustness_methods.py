@@ -122,7 +122,7 @@ def few_subjects(seeds: int) -> list[Row]:
     rows = []
     for n_confounds, noise in ((1, False), (2, False), (4, False), (5, True)):
         factors, refused, raw = [], 0, []
-        for n in (12, 20, 30, 50):
+        for n in (12, 20, 30, 50, 80):
             for seed in range(1000, 1000 + seeds):
                 drawn = simulate_cohort(n + 60, random_state=seed)
                 cut = np.ix_(range(n + 60), regions, regions)
