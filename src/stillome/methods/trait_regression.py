@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import GroupKFold
 
 from stillome.arrays import Floats
@@ -57,8 +57,8 @@ class TraitRegression:
             known = ~np.isnan(values)
             # The penalty counts in units of the representation's own spread, so that a method
             # is not favoured for the scale of its latent.
-            ridge = _ridge(None if groups is None else groups[known, 0])
-            ridge.fit(representation[known] / spread, values[known])
+            labels = None if groups is None else groups[known, 0]
+            ridge = _ridge(representation[known] / spread, values[known], labels)
             coefficients.append(ridge.coef_ / spread)
             intercepts.append(float(ridge.intercept_))
         return cls.with_noise_of(
@@ -83,10 +83,24 @@ class TraitRegression:
         return predicted + rng.standard_normal(predicted.shape) * self.noise
 
 
-def _ridge(labels: NDArray[np.intp] | None) -> RidgeCV:
-    """Return a ridge regression that does not choose its penalty with a group on both sides."""
+def _ridge(X: Floats, y: Floats, labels: NDArray[np.intp] | None) -> Ridge | RidgeCV:
+    """Fit a ridge regression that does not choose its penalty with a group on both sides."""
     n_groups = 0 if labels is None else len(np.unique(labels))
     if labels is None or n_groups < 2 or n_groups == len(labels):
-        return RidgeCV(PENALTIES)
+        return RidgeCV(PENALTIES).fit(X, y)
     folds = GroupKFold(min(_N_FOLDS, n_groups)).split(labels, groups=labels)
-    return RidgeCV(PENALTIES, cv=list(folds), scoring="neg_mean_squared_error")
+    errors = np.mean([_errors(X, y, *fold) for fold in folds], axis=0)
+    return Ridge(PENALTIES[int(np.argmin(errors))]).fit(X, y)
+
+
+def _errors(X: Floats, y: Floats, train: NDArray[np.intp], test: NDArray[np.intp]) -> Floats:
+    """Return the mean squared error of a fold for every penalty.
+
+    One decomposition serves all penalties; `RidgeCV` with folds fits each anew, which takes a
+    hundred times as long.
+    """
+    centre, level = X[train].mean(axis=0), y[train].mean()
+    left, sizes, right = np.linalg.svd(X[train] - centre, full_matrices=False)
+    shrunk = (sizes / (sizes**2 + PENALTIES[:, None])) * (left.T @ (y[train] - level))
+    predicted = shrunk @ right @ (X[test] - centre).T + level
+    return np.asarray(((y[test] - predicted) ** 2).mean(axis=1))
