@@ -21,7 +21,8 @@ def test_help_names_every_verb(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     for verb in VERBS:
-        assert re.search(rf"^  {verb.__name__} ", text, flags=re.M)
+        assert len(re.findall(rf"^  {verb.__name__} ", text, flags=re.M)) == 1
+    assert len(set(VERBS)) == len(VERBS)
     assert "\x1b" not in text
 
 

@@ -39,20 +39,7 @@ from stillome.cli.transform import transform
 from stillome.exceptions import StillomeError, StillomeWarning
 
 VERBS: tuple[Callable[..., None], ...] = (
-    *(
-        run,
-        demo,
-        inspect,
-        convert,
-        motion,
-        simulate,
-        fit,
-        transform,
-        adjust,
-        predict,
-        certify,
-        compare,
-    ),
+    *(run, demo, inspect, convert, motion, simulate, fit, transform, adjust, predict, certify),
     *(compare, adapt, sample, report, bids, reproduce),
 )
 
