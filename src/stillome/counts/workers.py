@@ -28,7 +28,14 @@ def n_workers() -> int:
         return _chosen[-1]
     given = os.environ.get("OMP_NUM_THREADS", "")
     allowed = int(given) if given.isdigit() and int(given) > 0 else MOST_WORKERS
-    return max(1, min(len(os.sched_getaffinity(0)), allowed, MOST_WORKERS))
+    return max(1, min(_n_processors(), allowed, MOST_WORKERS))
+
+
+def _n_processors() -> int:
+    """Return how many processors this process may use; of all where the system cannot say."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
