@@ -43,7 +43,7 @@ def test_the_store_holds_the_edges_ids_and_regions(stack, tmp_path, few_at_a_tim
     assert_array_equal(stored[:], PEOPLE.X)
     assert stored.dtype == np.uint16 and stored.chunks == (7, PEOPLE.X.shape[1])
     assert seen[0] == (7, 40) and seen[-1] == (40, 40)
-    again = read_connectomes(out, edge_order="upper")
+    again = read_connectomes(out)  # the store says in which order its edges are
     assert list(again.subject_ids) == IDS
     assert_array_equal(again.connectomes, edges_to_matrices(PEOPLE.X))
     assert sorted(one.name for one in tmp_path.iterdir()) == ["c.zarr", "stack.h5"]

@@ -26,7 +26,9 @@ class Holding:
     axis : int or None
         For a stack: the axis of `values` that runs over subjects; None if it has to be found.
     edges : bool
-        Whether `values` are (n, E) edge vectors in an order that the file does not state.
+        Whether `values` are (n, E) edge vectors.
+    edge_order : {"upper", "lower"} or None
+        Their order, row by row, where the file states it.
     partial : bool
         Whether regions without any edge may be left out, as edge lists do.
     background : bool
@@ -40,6 +42,7 @@ class Holding:
     subject_ids: tuple[str, ...] | None = None
     axis: int | None = 0
     edges: bool = False
+    edge_order: str | None = None
     partial: bool = False
     background: bool = False
 

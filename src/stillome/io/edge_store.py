@@ -11,7 +11,7 @@ from stillome.cohort.edges import matrices_to_edges
 from stillome.exceptions import FileError
 from stillome.io.connectome_data import ConnectomeData
 from stillome.io.connectomes import read_connectomes
-from stillome.io.formats.zarr_store import missing_package
+from stillome.io.formats.zarr_store import EDGE_ORDER, missing_package
 from stillome.locks import lock, unlock
 from stillome.persistence import read_json, write_json, written_aside
 from stillome.progress import Progress, say_nothing
@@ -91,6 +91,7 @@ def _fill(part: Path, data: ConnectomeData, progress: Progress) -> None:
         for name, texts in names.items():
             coded = np.array([text.encode("utf-8") for text in texts], dtype="S")
             group.create_array(name, data=coded, overwrite=True)
+        group.attrs[EDGE_ORDER] = "upper"
         _note(part, 0)
     stack: Any = group["connectomes"]
     done = int(read_json(part / _HOW_FAR)["done"])

@@ -92,7 +92,7 @@ def open_stack(
     """
     values, axis = holding.values, holding.axis if options.axis is None else options.axis
     if holding.edges:
-        values, axis = _matrices(holding.values, label, options), 0
+        values, axis = _matrices(holding, label, options), 0
     axis = axis_of(tuple(values.shape), axis, label)
     size = int(values.shape[axis - 1])
     check_square((size, size), label)
@@ -183,10 +183,10 @@ def _regions(
     return keep, table, (*notes, *extra)
 
 
-def _matrices(vectors: Any, label: str, options: ReadingOptions) -> NDArray[Any]:
-    """Build matrices from edge vectors (n, E), in the order that the user gives."""
-    check_stored(vectors, label)
-    array = as_numbers(vectors[...], label)
+def _matrices(holding: Holding, label: str, options: ReadingOptions) -> NDArray[Any]:
+    """Build matrices from edge vectors (n, E), in the order that the user or the file gives."""
+    check_stored(holding.values, label)
+    array = as_numbers(holding.values[...], label)
     n_edges = array.shape[1]
     root = int((8 * n_edges + 1) ** 0.5)
     if root * root != 8 * n_edges + 1:
@@ -195,7 +195,7 @@ def _matrices(vectors: Any, label: str, options: ReadingOptions) -> NDArray[Any]
     with_diagonal = options.labels is not None and len(options.labels) == (root - 1) // 2
     size = (root - 1) // 2 if with_diagonal else (root + 1) // 2
     shift = 0 if with_diagonal else 1
-    order = options.edge_order
+    order = options.edge_order or holding.edge_order
     if order is None:
         raise FileError(
             f"{label}: {n_edges} edges fit {size} regions, but their order is not known. "

@@ -6,6 +6,7 @@ The metadata and every chunk are checked before the package sees them. The packa
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from stillome.io.lazy_stack import STORAGE_ERRORS
 from stillome.io.stacks import check_stored, holdings_from
 
 PRODUCER = "zarr stack"
+ATTRIBUTES, EDGE_ORDER = ".zattrs", "edge_order"
 _METADATA = (".zarray", ".zgroup", "zarr.json")
 _MAX_METADATA = 2**20
 _MAX_NODES = 1000
@@ -43,7 +45,9 @@ def read(item: Item) -> Contents:
         variables = {name: _read_names(array, item.label) for name, array in arrays.items()}
     except STORAGE_ERRORS as error:
         raise FileError(f"{item.label}: damaged zarr store ({error}). Copy it again.") from error
-    return Contents(PRODUCER, holdings_from(variables, item.label))
+    found = holdings_from(variables, item.label)
+    order = _stated_order(item)
+    return Contents(PRODUCER, tuple(replace(one, edge_order=order) for one in found))
 
 
 def write(path: Path, holding: Holding) -> None:
@@ -107,8 +111,16 @@ def _arrays_in(item: Item) -> dict[str, Any]:
     return found
 
 
-def _metadata(folder: Path, label: str) -> dict[str, Any] | None:
-    for name in _METADATA:
+def _stated_order(item: Item) -> str | None:
+    """Return the order of edge vectors that the store states, as those of `convert` do."""
+    order = (_metadata(item.path, item.label, (ATTRIBUTES,)) or {}).get(EDGE_ORDER)
+    return order if order in ("upper", "lower") else None
+
+
+def _metadata(
+    folder: Path, label: str, names: tuple[str, ...] = _METADATA
+) -> dict[str, Any] | None:
+    for name in names:
         path = folder / name
         if path.is_file():
             try:
