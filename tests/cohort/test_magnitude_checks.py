@@ -35,9 +35,25 @@ def test_one_damaged_count_does_not_decide_about_everybody(name):
         make_method(name).fit(X, confounds=PEOPLE.motion)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+@pytest.mark.parametrize("name", METHODS)
+def test_one_damaged_weight_does_not_decide_about_everybody(name, unit):
+    X = (PEOPLE.X + 0.25) * unit
+    X[7, 3] = 1e9 * unit
+    with pytest.raises(InputError, match=r"subject 7 has 1e\+\d* .* leave out the subject"):
+        make_method(name).fit(X, confounds=PEOPLE.motion)
+
+
 def test_subjects_with_ten_times_the_streamlines_are_accepted():
     X = PEOPLE.X.copy()
     X[::5] *= 10
+    check_alike(X)
+
+
+def test_weights_of_a_whole_subject_may_have_another_scale():
+    X = PEOPLE.X + 0.25
+    X[7] *= 1e9
+    X[8] = 0
     check_alike(X)
 
 

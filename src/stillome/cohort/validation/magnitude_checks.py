@@ -27,9 +27,20 @@ def is_whole(edges: NDArray[Any]) -> bool:
 
 
 class Magnitudes(NamedTuple):
-    """The largest value of every subject (n,), and whether all values are whole numbers."""
+    """How large the values of every subject are.
+
+    Attributes
+    ----------
+    largest : array of float, shape (n,)
+    usual : array of float, shape (n,)
+        Geometric mean of the positive values of a subject who has weights, which a few damaged
+        ones hardly change; NaN for counts and where all edges are empty.
+    whole : bool
+        Whether all values are whole numbers.
+    """
 
     largest: NDArray[np.float64]
+    usual: NDArray[np.float64]
     whole: bool
 
     @classmethod
@@ -38,8 +49,18 @@ class Magnitudes(NamedTuple):
         if isinstance(edges, Magnitudes):
             return edges
         parts: Iterable[NDArray[Any]] = [edges] if isinstance(edges, np.ndarray) else edges
-        found = [(np.asarray(part.max(axis=1), np.float64), is_whole(part)) for part in parts]
-        return cls(np.concatenate([largest for largest, _ in found]), all(w for _, w in found))
+        found = [(part.max(axis=1), _usual(part), is_whole(part)) for part in parts]
+        largest, usual, whole = zip(*found, strict=True)
+        return cls(np.concatenate(largest, dtype=np.float64), np.concatenate(usual), all(whole))
+
+
+def _usual(edges: NDArray[Any]) -> NDArray[np.float64]:
+    if edges.dtype.kind in "iu":
+        return np.full(len(edges), np.nan)
+    there = edges > 0
+    logs = np.log(edges, where=there, out=np.zeros(edges.shape))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.exp(logs.sum(axis=1) / there.sum(axis=1)))
 
 
 def check_magnitude(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
@@ -57,7 +78,7 @@ def check_magnitude(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
     ...
     stillome.exceptions.InputError: X: subject 0 has 2e+09 on an edge; a fibre count is below 1e+08. If these are weights, divide all of them by 1e+09.
     """  # noqa: E501
-    largest, whole = Magnitudes.of(edges)
+    largest, _, whole = Magnitudes.of(edges)
     subject = int(largest.argmax())
     at_most = float(largest[subject])
     said = f"{name}: subject {subject} has {at_most:.3g} on an edge; "
@@ -72,22 +93,25 @@ def check_magnitude(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
 
 
 def check_alike(edges: NDArray[Any] | Magnitudes, name: str = "X") -> None:
-    """Refuse subjects (n, E) of a fit one of whom has a count far above those of all others.
+    """Refuse subjects (n, E) of a fit one of whom has an edge far above those of all others.
 
-    One count of 10⁹ decides about the mean of its edge. Weights are not judged: motion, or a
-    pipeline, may scale those of a whole subject.
+    One count of 10⁹ decides about the mean of its edge. Weights are compared with other weights of
+    the same subject: motion, or a pipeline, may scale those of a whole subject.
 
     Raises
     ------
     InputError
         Naming the subject and its largest value.
     """
-    largest, whole = Magnitudes.of(edges)
-    usual = float(np.median(largest))
-    if len(largest) >= _FEWEST and largest.max() > _FAR * usual > 0 and whole:
-        subject = int(largest.argmax())
+    largest, usual, whole = Magnitudes.of(edges)
+    if len(largest) < _FEWEST:
+        return
+    height = largest if whole else np.nan_to_num(largest / usual)
+    subject, middle = int(height.argmax()), float(np.median(height))
+    if height[subject] > _FAR * middle > 0:
+        unit = 1.0 if whole else usual[subject]
         raise InputError(
             f"{name}: subject {subject} has {largest[subject]:.3g} on an edge, where the largest "
-            f"edge of a subject is {usual:.3g} (median). Is it of another unit or damaged? Correct "
-            "it or leave out the subject."
+            f"edge of a subject is {middle * unit:.3g} (median). Is it of another unit or damaged? "
+            "Correct it or leave out the subject."
         )
