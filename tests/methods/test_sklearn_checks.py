@@ -1,7 +1,7 @@
 """scikit-learn's own checks on the classes that users get, with declared failures.
 
-The checks fit any number of columns and pass no confounds; a connectome has V(V-1)/2 edges, and
-most methods need confounds. What such a check would have asked is asked with connectomes below.
+The checks fit any number of columns, and a connectome has V(V-1)/2 edges. What such a check would
+have asked is asked with connectomes below.
 """
 
 import pickle

@@ -129,8 +129,26 @@ def test_adjusted_connectomes_are_written_as_they_are_made(model, tmp_path):
     assert_array_equal(out[:], model.adjust(X, confounds=MOTION))
     with pytest.raises(InputError, match="leave out n_draws"):
         model.adjust(X, confounds=MOTION, out=out, n_draws=2)
-    with pytest.raises(FileError, match="subjects 0 to 59 cannot be written"):
-        model.adjust(X, confounds=MOTION, out=np.empty((3, 4)))
+
+
+@pytest.mark.parametrize("n", [3, len(X) + 1])
+def test_a_place_of_another_shape_is_refused(model, n):
+    out = np.full((n, X.shape[1]), -1)
+    with pytest.raises(InputError, match=rf"out: its shape is \({n}, .*; the answer has \(60"):
+        model.adjust(X, confounds=MOTION, out=out)
+    assert (out == -1).all()
+
+
+def test_a_dtype_that_would_change_counts_is_refused(model):
+    with pytest.raises(InputError, match=r"does not fit its dtype int8\. Use a wider one"):
+        model.adjust(X, confounds=MOTION, out=np.zeros(X.shape, np.int8))
+
+
+def test_a_place_that_cannot_be_written_is_told(model):
+    out = np.zeros(X.shape)
+    out.flags.writeable = False
+    with pytest.raises(FileError, match=r"subjects 0 to 59 cannot be written .*read-only"):
+        model.adjust(X, confounds=MOTION, out=out)
 
 
 def test_a_chunk_that_cannot_be_read_is_named(tmp_path):

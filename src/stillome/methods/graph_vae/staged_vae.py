@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from stillome.arrays import Floats
 from stillome.cohort.validation import check_lengths, check_random_state
 from stillome.exceptions import InputError
+from stillome.methods.answer_place import check_out, write_subjects
 from stillome.methods.diagnostics import warn_if_collapsed
 from stillome.methods.graph_vae.departures import Departures
 from stillome.methods.graph_vae.estimator import GraphVAE
@@ -170,7 +171,8 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
         answer, out = GraphVAE.adjust(self, X, **given), options["out"]
         if out is None:
             return answer
-        out[...] = answer
+        check_out(out, answer.shape)
+        write_subjects(out, slice(0, len(answer)), answer)
         return out
 
     @available_if(_on_stages)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.subject_rows import SubjectRows
 from stillome.counts.workers import in_order
-from stillome.exceptions import FileError
+from stillome.methods.answer_place import write_subjects
 from stillome.methods.inv_fa.adjusting import log_likelihoods
 from stillome.methods.inv_fa.ordered_table import subject_blocks
 from stillome.methods.inv_fa.parts import InvariantModel
@@ -80,11 +80,5 @@ def _collected(parts: Iterator[tuple[slice, NDArray[Any]]], n: int) -> NDArray[A
 
 def _written(parts: Iterator[tuple[slice, NDArray[Any]]], out: Any) -> Any:
     for place, part in parts:
-        try:
-            out[place] = part
-        except Exception as error:  # whatever the library of a store raises
-            raise FileError(
-                f"out: subjects {place.start} to {place.stop - 1} cannot be written ({error}). Is "
-                f"the disk full? Its shape must begin with the number of subjects."
-            ) from error
+        write_subjects(out, place, part)
     return out

@@ -11,6 +11,7 @@ from stillome.cohort.edges import shaped_like
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import FileError, InputError, NotFittedError
+from stillome.methods.answer_place import check_out
 from stillome.methods.cautions import warn_if_unlike_training, warn_of_inference
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adjusting import Asked
@@ -209,6 +210,8 @@ class InvFA(ReweightedFactors):
         asked.check()
         if out is not None and (n is not None or interval is not None):
             raise InputError("out: for one connectome per subject; leave out n_draws and interval.")
+        if out is not None:
+            check_out(out, rows.source.shape)
 
         def answers(asking: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
             return lambda place, edges: shaped_like(
