@@ -273,6 +273,16 @@ def training_hash(edges: AnyRows) -> str:
     return SubjectRows.of(edges).sha256()
 
 
+def check_unchanged(edges: AnyRows, known: str) -> None:
+    """Refuse connectomes in a file or store whose `training_hash` is no longer the known one."""
+    rows = SubjectRows.of(edges)
+    if not rows.is_in_memory and rows.sha256() != known:
+        raise FileError(
+            "X: changed while it was being read, and there is no model. Fit again when nothing "
+            "writes to it."
+        )
+
+
 def _read_arrays(path: Path, expected: object) -> dict[str, NDArray[Any]]:
     try:
         payload = path.read_bytes()

@@ -76,7 +76,7 @@ def test_settings_as_published_are_table_1_and_appendix_e() -> None:
     assert simulations == defaults | {"learning_rate": 5e-6}
     shared = GATE().get_params()
     assert shared == {name: defaults[name] for name in shared}
-    assert set(defaults) - set(shared) == {"invariance_weight", *CHOICES}
+    assert set(defaults) - set(shared) == {"invariance_weight", "memory", *CHOICES}
 
 
 def test_without_confounds_and_weight_it_is_gate_to_the_bit(gate: GATE) -> None:

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from moving_people import MovingPeople, N, V
 from stillome.exceptions import FitError, InputError, StillomeWarning
 from stillome.methods.graph_vae.departures import CHOICES, PUBLISHED
+from stillome.methods.graph_vae.frozen_stages import frozen_stages
 from stillome.methods.graph_vae.inv_vae import InvVAE
-from stillome.methods.graph_vae.person_fit import frozen_stages
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.registry import make_method
 from stillome.simulate import simulate_cohort

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import zarr
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from moving_people import MovingPeople
-from stillome import InvFA
+from stillome import InvFA, InvVAE
 from stillome.cohort.edges import edges_to_matrices
 from stillome.counts.workers import working
 from stillome.exceptions import FileError, InputError
@@ -20,6 +21,9 @@ PEOPLE = MovingPeople(60)
 X, MOTION = PEOPLE.X, PEOPLE.motion
 SMALL = 20_000  # bytes: blocks of a single edge, in a file
 pytestmark = pytest.mark.filterwarnings("ignore::stillome.exceptions.StillomeWarning")
+BOTH = pytest.mark.parametrize(
+    "model", [InvFA(4), InvVAE(4, max_epochs=2)], ids=["inv-fa", "inv-vae"]
+)
 
 
 class Read:
@@ -112,12 +116,13 @@ def test_one_and_two_workers_give_the_same_bits():
         assert_array_equal(one, two)
 
 
-def test_a_store_is_never_read_whole(monkeypatch):
+@BOTH
+def test_a_store_is_never_read_whole(monkeypatch, model):
     monkeypatch.setattr("stillome.cohort.subject_rows._PART_BYTES", 8 * X.shape[1] * 10)
     monkeypatch.setattr("stillome.cohort.validation.connectome_checks._SLICE_BYTES", X[:10].nbytes)
     monkeypatch.setattr("stillome.methods.inv_fa.ordered_table._ELEMENTS", 10 * X.shape[1])
     stored = Read(X)
-    fitted = InvFA(4).fit(stored, confounds=MOTION)
+    fitted = clone(model).fit(stored, confounds=MOTION)
     answers_of_store = fitted.adjust(stored, confounds=MOTION)
     assert stored.largest == 10
     assert_array_equal(answers_of_store, fitted.adjust(X, confounds=MOTION))
@@ -158,7 +163,8 @@ def test_a_chunk_that_cannot_be_read_is_named(tmp_path):
         InvFA(4).fit(stored, confounds=MOTION)
 
 
-def test_a_store_that_changes_under_the_run_is_refused():
+@BOTH
+def test_a_store_that_changes_under_the_run_is_refused(model):
     class Changing(Read):
         reads = 0
 
@@ -167,7 +173,7 @@ def test_a_store_that_changes_under_the_run_is_refused():
             return super().__getitem__(rows) + (self.reads > 5)
 
     with pytest.raises(FileError, match="changed while it was being read"):
-        InvFA(4).fit(Changing(X), confounds=MOTION)
+        clone(model).fit(Changing(X), confounds=MOTION)
 
 
 def test_a_full_disk_is_said_in_one_sentence(tmp_path):
@@ -175,7 +181,7 @@ def test_a_full_disk_is_said_in_one_sentence(tmp_path):
 import resource, warnings
 warnings.simplefilter("ignore")
 from moving_people import MovingPeople
-from stillome import InvFA
+from stillome import InvFA, InvVAE
 people = MovingPeople(60)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 InvFA(4, memory={SMALL}).fit(people.X, confounds=people.motion)

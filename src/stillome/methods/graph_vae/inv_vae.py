@@ -72,6 +72,9 @@ class InvVAE(StagedVAE):
     lengths : array of shape (V, V), optional
         Mean fibre lengths in mm (0 = unknown): neighbours, and a covariate of motion effects.
         Without them regions with many fibres between them are neighbours.
+    memory : float, optional
+        Bytes that a fit may take for blocks, as in `InvFA`; beyond it, batches are read from a
+        temporary file. As published, and without the linear path, all subjects are in memory.
     random_state : int, Generator or None, default=0
         The same seed gives the same bits; torch's own generator is not touched.
     device : str, default="auto"
@@ -124,6 +127,7 @@ class InvVAE(StagedVAE):
     learning_rate: float = 1e-3
     max_epochs: int = 100
     patience: int | None = 10
+    memory: float | None = None
 
     @classmethod
     def as_published(cls, **overrides: Any) -> Self:

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices
 from stillome.cohort.groups import Levels, held_out
 from stillome.counts.edge_tables import EdgeTable
 from stillome.methods.graph_vae.equations import log_factorial, negative_binomial_constant
+from stillome.methods.graph_vae.frozen_stages import frozen_stages, single, without_factors
 from stillome.methods.graph_vae.graph_settings import GraphSettings
 from stillome.methods.graph_vae.layers import (
     ScoreEncoder,
@@ -22,16 +23,13 @@ from stillome.methods.graph_vae.layers import (
     neighbor_mask,
 )
 from stillome.methods.graph_vae.network_model import NetworkModel, Reads, TrainedPerson
-from stillome.methods.graph_vae.person_network import (
-    FrozenStages,
-    PersonNetwork,
-    PersonSizes,
-    StagedSubjects,
-)
+from stillome.methods.graph_vae.person_network import PersonNetwork, PersonSizes, StagedSubjects
 from stillome.methods.graph_vae.preparation import SPREAD_FLOOR, Standardizer
+from stillome.methods.graph_vae.stored_rows import parts_of, rows_of
 from stillome.methods.graph_vae.train import EpochRecord, Progress, copy_weights
 from stillome.methods.graph_vae.training_loop import checkpoint_name, run_training
 from stillome.methods.inv_fa.model_fit import ModelFit
+from stillome.methods.inv_fa.ordered_table import subject_blocks
 from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.stages.motion_effect.dispersion import (
@@ -111,7 +109,7 @@ class PersonFit:
     ) -> NetworkModel:
         """Return the factors, as a model whose network adds nothing."""
         model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=True)
-        self._start(model, self._subjects(fit, model, fit.counts), fit.motion.groups)
+        self._start(model, self._subjects(fit, model, fit.counts), fit.counts, fit.motion.groups)
         return _at_rest(model)
 
     def _trained(
@@ -126,9 +124,9 @@ class PersonFit:
         model = NetworkModel.on(base, self._untrained(fit, base, generator), pooled=self.pooled)
         network = model.person.network
         subjects = self._subjects(fit, model, counts)
-        self._start(model, subjects, fit.motion.groups)
+        self._start(model, subjects, counts, fit.motion.groups)
         self.progress = Progress(copy_weights(network))
-        training, validation = (subjects.take(torch.from_numpy(part)) for part in rows)
+        training, validation = (subjects.some(torch.from_numpy(part)) for part in rows)
         run_training(
             network,
             self.settings.plan,
@@ -175,17 +173,25 @@ class PersonFit:
         network, functions = model.person.network, single(fit.motion.values)
         assert network.stages is not None
         scaled = model.person.confounds.apply(fit.confounds)[:, : network.architecture.n_confounds]
-        given = single(counts.array())
-        if self.poisson:
-            constant = log_factorial(given)
-        else:
-            sizes = (-network.stages.log_dispersions(functions)).exp()
-            constant = negative_binomial_constant(given, sizes)
+        given = rows_of(counts)
+        constant = torch.empty(len(functions))
+        for rows in subject_blocks(given.shape):
+            some = given.index_select(0, torch.arange(rows.start, rows.stop))
+            sizes = (-network.stages.log_dispersions(functions[rows])).exp()
+            constant[rows] = (
+                log_factorial(some) if self.poisson else negative_binomial_constant(some, sizes)
+            )
         inputs = single(model.inputs(fit.counts, fit.motion.values))
         traits = Standardizer.fit(self.traits).apply(self.traits)
         return StagedSubjects(inputs, given, constant, functions, single(scaled), single(traits))
 
-    def _start(self, model: NetworkModel, subjects: StagedSubjects, groups: Levels | None) -> None:
+    def _start(
+        self,
+        model: NetworkModel,
+        subjects: StagedSubjects,
+        counts: EdgeTable,
+        groups: Levels | None,
+    ) -> None:
         """Set the first weights: the factors, or ξ at the mean network as in the paper's model."""
         network = model.person.network
         with torch.no_grad():
@@ -199,8 +205,8 @@ class PersonFit:
                 nowhere = torch.zeros(1, network.architecture.n_confounds)
                 level = -network.deviation(nobody, nowhere)[0]
                 if not self.pooled:
-                    least = 0.5 / subjects.number
-                    level += subjects.counts.mean(0).clamp_min(least).log()
+                    mean = counts.each(lambda block: block.mean(axis=0, dtype=np.float64))
+                    level += single(np.log(np.maximum(mean, 0.5 / len(counts))))
                 network.decoder.baseline.copy_(level)
 
     def _start_traits(
@@ -225,8 +231,8 @@ class PersonFit:
     ) -> Path | None:
         if self.checkpoint_dir is None:
             return None
-        arrays = [values.numpy() for values in (*training, *validation)]
-        name = checkpoint_name(self.settings.plan, network, [*arrays, mask])
+        arrays = chain.from_iterable(parts_of(values) for values in (*training, *validation))
+        name = checkpoint_name(self.settings.plan, network, chain(arrays, [mask]))
         return Path(self.checkpoint_dir) / name
 
     def _finished(self, model: NetworkModel, fit: ModelFit, counts: EdgeTable) -> NetworkModel:
@@ -240,8 +246,11 @@ class PersonFit:
             model = replace(model, remaining=remaining)
         if self.poisson or not fit.whole:
             return model
-        z = model.decoder_input(model.remaining.removed(latent, functions), functions, functions)
-        rates = np.exp(model.log_rates(z, functions, fit.confounds)).astype(np.float32)
+        laws = model.laws(
+            *(model.remaining.removed(latent, functions), fit.confounds, fit.confounds, counts)
+        )
+        log_rates = replace(fit.counts, read=lambda edges: laws(edges).log_rates)
+        rates = log_rates.then(lambda block: np.exp(block).astype(np.float32))
         dispersion = likely_dispersion(counts, rates, model.decoder.dispersion, fit.iterations)
         groups = fit.motion.groups
         slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
@@ -260,41 +269,3 @@ def _at_rest(model: NetworkModel) -> NetworkModel:
     model.person.network.stages = None
     model.person.network.cpu().double().requires_grad_(False)
     return model
-
-
-def single(values: NDArray[Any]) -> Tensor:
-    """Return an array as a tensor in single precision."""
-    return torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-
-
-def without_factors(base: InvariantModel) -> InvariantModel:
-    """Return the stages without any person in them."""
-    nobody = {
-        name: np.zeros_like(getattr(base.decoder, name)) for name in ("loadings", "susceptibility")
-    }
-    nothing = {
-        name: np.zeros_like(getattr(base.encoder, name)) for name in ("association", "unit_scale")
-    }
-    return replace(
-        base, decoder=replace(base.decoder, **nobody), encoder=replace(base.encoder, **nothing)
-    )
-
-
-def frozen_stages(base: InvariantModel, *, pooled: bool) -> FrozenStages:
-    """Return what the stages found as tensors; without `pooled`, no motion effect."""
-    effect, decoder, encoder = base.effect, base.decoder, base.encoder
-    baseline, slopes = effect.baseline + decoder.offset, effect.slopes
-    if not pooled:
-        baseline, slopes = np.zeros_like(baseline), np.zeros_like(slopes)
-    found = {
-        "baseline": baseline,
-        "slopes": slopes,
-        "loadings": decoder.loadings,
-        "susceptibility": decoder.susceptibility,
-        "shares": decoder.shares,
-        "association": encoder.association,
-        "unit_scale": encoder.unit_scale,
-        "log_dispersion": np.log(decoder.dispersion),
-        "dispersion_slopes": decoder.dispersion_slopes,
-    }
-    return FrozenStages(**{name: single(values) for name, values in found.items()})

@@ -5,13 +5,15 @@
 Everything but the deviation and q is a `FrozenStages`: fitted before, and not trained.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from stillome.methods.graph_vae.equations import reparameterise, trait_log_likelihood
+from stillome.methods.graph_vae.frozen_stages import FrozenStages
 from stillome.methods.graph_vae.fused import NegativeBinomialCost, PoissonCost
 from stillome.methods.graph_vae.layers import (
     Encoder,
@@ -21,11 +23,8 @@ from stillome.methods.graph_vae.layers import (
     linear,
 )
 from stillome.methods.graph_vae.network import Loss, Posterior
-from stillome.methods.stages.numeric_limits import (
-    DISPERSION_RANGE,
-    LARGEST_LOG_SCALE,
-    LOG_RATE_RANGE,
-)
+from stillome.methods.graph_vae.stored_rows import Rows, some_rows
+from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
 
 
 @dataclass(frozen=True)
@@ -50,74 +49,34 @@ class PersonSizes:
 
 
 class StagedSubjects(NamedTuple):
-    """Subjects as tensors: a whole cohort or one batch."""
+    """Subjects as tensors: a whole cohort, whose counts may stay in a file, or one batch."""
 
     inputs: Tensor  # (n, E) or (n, K): what the encoder reads
-    counts: Tensor  # (n, E)
+    counts: Rows  # (n, E), a tensor in a batch
     constant: Tensor  # (n,) the part of −log p(A | z, c) that no rate changes
     functions: Tensor  # (n, P) of the motion of the scan
     confounds: Tensor  # (n, C) standardised
     traits: Tensor  # (n, T), NaN = missing
 
+    def some(self, rows: Tensor) -> "StagedSubjects":
+        """Return some of the subjects, where they are."""
+        return self._each(lambda values: some_rows(values, rows))
+
     def take(self, rows: Tensor) -> "StagedSubjects":
-        """Return some of the subjects."""
-        return StagedSubjects(*(values.index_select(0, rows) for values in self))
+        """Return a batch of the subjects, in memory."""
+        return self._each(lambda values: values.index_select(0, rows))
 
     def to(self, device: torch.device) -> "StagedSubjects":
         """Return the subjects on a device."""
-        return StagedSubjects(*(values.to(device) for values in self))
+        return self._each(lambda values: values.to(device))
+
+    def _each(self, function: Callable[[Any], Any]) -> "StagedSubjects":
+        return StagedSubjects(*(function(values) for values in self))
 
     @property
     def number(self) -> int:
         """How many subjects there are, n."""
         return self.counts.shape[0]
-
-
-class FrozenStages(nn.Module):
-    """What the stages of inv-FA found, as tensors that are not trained.
-
-    Parameters
-    ----------
-    **found : tensors
-        ``baseline`` (E,), ``slopes`` (P, E), ``loadings`` (K, E), ``susceptibility`` (C, K),
-        ``shares`` (C, P, P), ``association`` and ``unit_scale`` (P, K), ``log_dispersion`` (E,),
-        ``dispersion_slopes`` (P,).
-    """
-
-    baseline: Tensor
-    slopes: Tensor
-    loadings: Tensor
-    susceptibility: Tensor
-    shares: Tensor
-    association: Tensor
-    unit_scale: Tensor
-    log_dispersion: Tensor
-    dispersion_slopes: Tensor
-
-    def __init__(self, **found: Tensor) -> None:
-        super().__init__()
-        for name, values in found.items():
-            self.register_buffer(name, values, persistent=False)
-
-    def decoder_input(self, latent: Tensor, functions: Tensor) -> Tensor:
-        """Return z̃ (B, K) of a scan at these functions of motion (B, P)."""
-        log_scale = (functions @ self.unit_scale).clamp(-LARGEST_LOG_SCALE, LARGEST_LOG_SCALE)
-        return latent * log_scale.exp() + functions @ self.association
-
-    def log_rates(self, latent: Tensor, functions: Tensor) -> Tensor:
-        """Return ξ + Σ_j (1 + z̃ · s_j) m^(j) + z̃ · L, shape (B, E)."""
-        moved = functions
-        factors = (latent @ self.susceptibility.mT).clamp(-1, 1)
-        for confound, share in enumerate(self.shares):
-            moved = moved + factors[:, confound : confound + 1] * (functions @ share)
-        weights = torch.cat([self.slopes, self.loadings])
-        return torch.addmm(self.baseline, torch.cat([moved, latent], dim=1), weights)
-
-    def log_dispersions(self, functions: Tensor) -> Tensor:
-        """Return log φ (B, E) at these functions of motion."""
-        least, largest = (torch.tensor(limit).log() for limit in DISPERSION_RANGE)
-        spread = self.log_dispersion + (functions @ self.dispersion_slopes)[:, None]
-        return spread.clamp(float(least), float(largest))
 
 
 class PersonNetwork(nn.Module):
@@ -191,6 +150,7 @@ class PersonNetwork(nn.Module):
     def _nll(self, subjects: StagedSubjects, latent: Tensor) -> Tensor:
         assert self.stages is not None
         n_samples = len(latent)
+        assert isinstance(subjects.counts, Tensor)
         # For one sample these are views; for several, each sample meets every subject.
         counts, functions, confounds = (
             values.expand(n_samples, -1, -1).flatten(0, 1)

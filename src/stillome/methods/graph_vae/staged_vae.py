@@ -23,8 +23,8 @@ from stillome.methods.graph_vae.replayed_network import ReplayedNetwork
 from stillome.methods.graph_vae.torch_threads import torch_on_one_thread
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.new_site import SiteEffect
-from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, known_subjects
-from stillome.methods.storage import ModelState, training_hash
+from stillome.methods.inv_fa.training_subjects import MIN_SUBJECTS, check_memory, known_subjects
+from stillome.methods.storage import ModelState, check_unchanged, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.uncertain_answers import (
     AdjustedConnectomes,
@@ -49,6 +49,7 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
     What is asked of a model on stages is answered by a `ReplayedNetwork`.
     """
 
+    memory: float | None
     _staged: ReplayedNetwork | None
     site_effect_: SiteEffect
 
@@ -56,6 +57,11 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
     def departures(self) -> Departures:
         """The departures from the paper, validated."""
         return Departures.of(self)
+
+    @property
+    def reads_parts(self) -> bool:  # type: ignore[override]
+        """Whether connectomes may stay where they are: not as published."""
+        return self.departures.on_stages
 
     @property
     def keeps_covariates(self) -> bool:  # type: ignore[override]
@@ -126,12 +132,13 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
             checkpoint_dir=self.checkpoint_dir,
             callback=self.callback,
         )
+        self.training_hash_ = training_hash(data.edges)
         staged = self._new_staged()
         staged.train(known, person, self._sizes)
+        check_unchanged(data.edges, self.training_hash_)
         self._use(staged)
         self.diagnostics_ = staged.diagnostics_
         self.history_ = history_table(person.progress.history)
-        self.training_hash_ = training_hash(data.edges)
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
@@ -229,6 +236,7 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
         """Validate the parameters, before any data are read; `fit` does so as well."""
         super().check_parameters()
         _ = self.departures
+        check_memory(self.memory)
 
     def _draw(self, n_subjects: int, rng: np.random.Generator) -> SyntheticCohort:
         if self._staged is None:
@@ -245,7 +253,10 @@ class StagedVAE(AdjustingWithIntervals, GraphVAE):
 
     def _new_staged(self) -> ReplayedNetwork:
         return ReplayedNetwork(
-            self.n_components, lengths=self.lengths, random_state=self.random_state
+            self.n_components,
+            lengths=self.lengths,
+            random_state=self.random_state,
+            memory=self.memory,
         )
 
     def _use(self, staged: ReplayedNetwork) -> None:

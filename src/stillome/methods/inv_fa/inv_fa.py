@@ -10,7 +10,7 @@ from stillome.arrays import Floats
 from stillome.cohort.edges import shaped_like
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
-from stillome.exceptions import FileError, InputError, NotFittedError
+from stillome.exceptions import InputError, NotFittedError
 from stillome.methods.answer_place import check_out
 from stillome.methods.cautions import warn_if_unlike_training, warn_of_inference
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
@@ -30,7 +30,7 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.storage import training_hash
+from stillome.methods.storage import check_unchanged, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.uncertain_answers import AdjustedConnectomes, AdjustingOptions
 from stillome.threads import one_thread
@@ -149,11 +149,7 @@ class InvFA(ReweightedFactors):
         self.training_hash_ = training_hash(data.edges)
         self._full_model = self._fit_model(known)
         self._use_weight(weight, known)
-        if not data.edges.is_in_memory and training_hash(data.edges) != self.training_hash_:
-            raise FileError(
-                "X: changed while it was being read, and there is no model. Fit again when nothing "
-                "writes to it."
-            )
+        check_unchanged(data.edges, self.training_hash_)
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
