@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from stillome.exceptions import FileError
+from stillome.exceptions import FileError, FitError
 from stillome.methods import make_method
+from stillome.methods.graph_vae.gate import GATE
 from stillome.methods.registry import METHODS
 from stillome.simulate import simulate_cohort
 from stillome.studies import (
@@ -17,11 +18,12 @@ from stillome.studies import (
     applied,
     breakdown,
     claims,
+    converged_networks,
     study,
     synthetic_release,
     traits,
 )
-from stillome.studies.network_training import converged_choices, held_out_loss
+from stillome.studies.network_training import held_out_loss
 
 VERDICTS = set(claims.VERDICTS)
 
@@ -214,22 +216,35 @@ def test_networks_are_trained_as_published_and_to_convergence():
     assert (told["learning_rate"], told["max_epochs"], told["patience"]) == (2e-5, 200, None)
     of_simulations = study.methods(study.Options(), simulation=True)
     assert of_simulations[study.GATE].get_params()["learning_rate"] == 5e-6
-    assert set(converged_choices(full[study.CONVERGED])) == {"learning_rate", "invariance_weight"}
-    assert set(converged_choices(full[study.GATE_CONVERGED])) == {"learning_rate"}
-    assert not converged_choices(full[study.AS_PUBLISHED]) and not converged_choices(
-        full[study.INV_FA]
-    )
+    assert set(full[study.CONVERGED].choices) == {"learning_rate", "invariance_weight"}
+    assert set(full[study.GATE_CONVERGED].choices) == {"learning_rate"}
 
 
 @pytest.mark.filterwarnings("ignore:The latent has collapsed")
-def test_the_best_of_the_converged_networks_is_kept():
+def test_the_training_that_is_best_for_held_out_subjects_is_gone_through_with(monkeypatch):
+    monkeypatch.setattr(converged_networks, "COMPARED_EPOCHS", 2)
     X = np.random.default_rng(0).poisson(20.0, (40, 15))
-    model = make_method("gate", n_components=2, max_epochs=3, patience=2)
-    found = study.fit_quietly(model, X)
-    losses = [
-        held_out_loss(clone(model).set_params(learning_rate=rate).fit(X)) for rate in (1e-3, 3e-4)
-    ]
-    assert held_out_loss(found) == min(losses) < max(losses)
+    given = {"n_components": 2, "patience": 5, "max_epochs": 6}
+    model = converged_networks.ConvergedGATE(**given, learning_rate=7.0)
+    found = clone(model).fit(X)
+    rates = model.choices["learning_rate"]
+    short = [GATE(**given | {"max_epochs": 2}, learning_rate=rate).fit(X) for rate in rates]
+    best = rates[int(np.argmin([held_out_loss(one) for one in short]))]
+    assert found.chosen_ == {"learning_rate": best}
+    whole = GATE(**given, learning_rate=best).fit(X)
+    pd.testing.assert_frame_equal(found.history_, whole.history_)
+    assert found.get_params() == model.get_params()
+
+
+@pytest.mark.filterwarnings("ignore:The latent has collapsed")
+def test_trainings_that_diverge_are_not_chosen(monkeypatch):
+    monkeypatch.setattr(converged_networks.ConvergedGATE, "choices", {"learning_rate": (1e6, 1e-3)})
+    X = np.random.default_rng(0).poisson(20.0, (40, 15))
+    model = converged_networks.ConvergedGATE(n_components=2, max_epochs=3)
+    assert model.fit(X).chosen_ == {"learning_rate": 1e-3}
+    monkeypatch.setattr(converged_networks.ConvergedGATE, "choices", {"learning_rate": (1e6,)})
+    with pytest.raises(FitError, match="diverged"):
+        model.fit(X)
 
 
 def test_unseen_people_are_measured_in_full_runs():

@@ -41,8 +41,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 
 from stillome import InvFA, StillomeWarning
 from stillome.cohort.edges import edge_indices
@@ -51,12 +49,7 @@ from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.registry import make_method
 from stillome.persistence import write_json, write_table, written_aside
 from stillome.plot import save_figure
-from stillome.studies.network_training import (
-    CONVERGED_TRAINING,
-    converged_choices,
-    held_out_loss,
-    published_training,
-)
+from stillome.studies.network_training import CONVERGED_TRAINING, published_training
 from stillome.studies.source_commit import source_commit
 
 MANIFEST = "manifest.json"
@@ -228,26 +221,18 @@ def methods(
         GATE: make_method("gate", **published, **common),
     }
     if not options.quick:
-        found[CONVERGED] = InvVAE.as_published(**(CONVERGED_TRAINING | common))
-        found[GATE_CONVERGED] = make_method("gate", **CONVERGED_TRAINING, **common)
+        from stillome.studies.converged_networks import ConvergedGATE, ConvergedInvVAE
+
+        found[CONVERGED] = ConvergedInvVAE.as_published(**(CONVERGED_TRAINING | common))
+        found[GATE_CONVERGED] = ConvergedGATE(**CONVERGED_TRAINING, **common)
     return found | {INV_FA: InvFA(**common)}
 
 
 def fit_quietly(model: ConnectomeMethod, X: ArrayLike, **given: Any) -> ConnectomeMethod:
-    """Fit without warnings: the tables of every study show whether a latent collapsed.
-
-    Of a network that is trained to convergence, the best of `converged_choices` is returned.
-    """
+    """Fit without warnings: the tables of every study show whether a latent collapsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StillomeWarning)
-        candidates = converged_choices(model)
-        if not candidates:
-            return model.fit(X, **given)
-        fits = [
-            clone(model).set_params(**chosen).fit(X, **given)
-            for chosen in ParameterGrid(candidates)
-        ]
-        return min(fits, key=held_out_loss)
+        return model.fit(X, **given)
 
 
 def verdict(*, published: bool, inv_fa: bool) -> Verdict:

@@ -29,7 +29,6 @@ from stillome.plot import plot_trait_components, plot_trait_prediction
 from stillome.plot.component_plane import Projection
 from stillome.studies import study
 from stillome.studies.effect_claims import no_flirt_claim
-from stillome.studies.network_training import converged_choices
 from stillome.studies.real_data import load_cohort, stand_in
 from stillome.studies.study import (
     Claim,
@@ -105,7 +104,6 @@ def predict(cohort: StudyCohort, columns: list[str], options: Options) -> Compar
     return compare_methods(
         cohort.cohort,
         known,
-        choices={n: c for n, m in known.items() if (c := converged_choices(m))},
         traits=cohort.predicted,
         confounds=columns,
         groups=cohort.families,
