@@ -1,6 +1,7 @@
 """Traits, breakdown, synthetic release, and the page of all claims."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -185,6 +186,9 @@ def test_several_seeds_stand_side_by_side_and_the_worst_verdict_counts(tmp_path)
     page = claims.page_of_folders([tmp_path / "91", tmp_path / "92"])
     assert "seed: 91, 92" in page and "| 91 · 92 |" in page
     assert "**does not hold here**" in page and "By seed: holds, does not hold here." in page
+    shutil.copytree(tmp_path / "91" / "outliers", tmp_path / "91" / "traits")
+    page = claims.page_of_folders([tmp_path / "91", tmp_path / "92"])
+    assert "## outliers\n" in page and "## traits (seed 91)\n" in page
 
 
 def test_an_interval_decides_and_not_the_point():

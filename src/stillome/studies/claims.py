@@ -88,7 +88,8 @@ def _counts(claims: Sequence[Claim]) -> str:
 def page_of_folders(folders: Sequence[Path]) -> str:
     """Return the page of the studies whose results these folders hold, one folder for each seed.
 
-    Figures of several seeds stand one after the other, and the verdict is the worst of them.
+    Figures of several seeds stand one after the other, and the verdict is the worst of them. A
+    study that was run with some of the seeds only is headed by those.
 
     Raises
     ------
@@ -100,12 +101,21 @@ def page_of_folders(folders: Sequence[Path]) -> str:
     if any(manifest[key] != manifests[0][key] for manifest in manifests for key in SAME):
         places = ", ".join(map(str, folders))
         raise FileError(f"{places}: studies made with different options or versions; redo them.")
-    names = [name for name in STUDIES if all(name in found for found, _ in pages)]
-    joined = {name: _over_seeds([found[name] for found, _ in pages]) for name in names}
-    seeds = dict.fromkeys(str(manifest["Seed"]) for manifest in manifests)
-    commands = dict.fromkeys(manifest["Command"] for manifest in manifests)
-    told = {"Command": "; ".join(commands), "Seed": ", ".join(seeds)}
+    joined = {}
+    for name in STUDIES:
+        runs = [found[name] for found, _ in pages if name in found]
+        seeds = ", ".join(str(told[0]["Seed"]) for found, told in pages if name in found)
+        few = 0 < len(runs) < len(pages)
+        joined[f"{name} (seed {seeds})" if few else name] = _over_seeds(runs) if runs else []
+    told = {key: _different(manifests, key) for key in ("Seed", "Commit")}
+    told["Command"] = _different(manifests, "Command", "; ")
     return claims_page(joined, manifests[0] | told)
+
+
+def _different(manifests: Sequence[Mapping[str, Any]], key: str, between: str = ", ") -> str:
+    return between.join(
+        dict.fromkeys(str(manifest[key]) for manifest in manifests if manifest[key])
+    )
 
 
 def _over_seeds(runs: Sequence[Sequence[Claim]]) -> list[Claim]:
