@@ -246,6 +246,19 @@ def test_trainings_that_diverge_are_not_chosen(monkeypatch):
     X = np.random.default_rng(0).poisson(20.0, (40, 15))
     model = converged_networks.ConvergedGATE(n_components=2, max_epochs=3)
     assert model.fit(X).chosen_ == {"learning_rate": 1e-3}
+    watched = GATE.fit
+
+    def later(self, *args, **given):
+        if self.max_epochs > 3 and self.learning_rate == 1e-3:
+            raise FitError("diverged later")
+        return watched(self, *args, **given)
+
+    monkeypatch.setattr(GATE, "fit", later)
+    monkeypatch.setattr(converged_networks, "COMPARED_EPOCHS", 3)
+    monkeypatch.setattr(
+        converged_networks.ConvergedGATE, "choices", {"learning_rate": (1e-3, 1e-4)}
+    )
+    assert clone(model).set_params(max_epochs=4).fit(X).chosen_ == {"learning_rate": 1e-4}
     monkeypatch.setattr(converged_networks.ConvergedGATE, "choices", {"learning_rate": (1e6,)})
     with pytest.raises(FitError, match="diverged"):
         model.fit(X)

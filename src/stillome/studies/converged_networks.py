@@ -18,7 +18,8 @@ class ChosenTraining(GraphVAE):
     """A network whose `fit` compares trainings first, and goes through with the best.
 
     Every one of `choices` is trained for `COMPARED_EPOCHS`; the smallest loss of held-out
-    subjects, who are among those `fit` is given, decides. Parameters are as before afterwards, and
+    subjects, who are among those `fit` is given, decides. If the best diverges later, the next one
+    is gone through with. Parameters are as before afterwards, and
     `chosen_` says what was chosen.
     """
 
@@ -33,18 +34,26 @@ class ChosenTraining(GraphVAE):
         FitError
             If every training diverges.
         """
-        losses = []
+        tried = []
         for chosen in ParameterGrid(self.choices):
-            with self._set_for_now(**chosen, max_epochs=min(COMPARED_EPOCHS, self.max_epochs)):
-                try:
-                    super().fit(X, y, **given)
-                    losses.append((held_out_loss(self), chosen))
-                except FitError as error:
-                    diverged = error
-        if not losses:
-            raise diverged
-        self.chosen_ = min(losses, key=lambda found: found[0])[1]
-        with self._set_for_now(**self.chosen_):
+            few = {"max_epochs": min(COMPARED_EPOCHS, self.max_epochs)}
+            try:
+                self._fit_with(chosen | few, X, y, **given)
+                tried.append((held_out_loss(self), chosen))
+            except FitError as error:
+                diverged = error
+        for _, chosen in sorted(tried, key=lambda found: found[0]):
+            try:
+                self.chosen_ = chosen
+                return self._fit_with(chosen, X, y, **given)
+            except FitError as error:  # later than it was compared
+                diverged = error
+        raise diverged
+
+    def _fit_with(
+        self, parameters: dict[str, Any], X: ArrayLike, y: ArrayLike | None, **given: Any
+    ) -> Self:
+        with self._set_for_now(**parameters):
             return super().fit(X, y, **given)
 
     @contextmanager
