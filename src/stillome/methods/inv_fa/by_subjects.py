@@ -66,6 +66,30 @@ def mean_log_likelihood(model: InvariantModel, rows: SubjectRows, confounds: Flo
     return float(by_subjects(rows, of_block).mean())
 
 
+def in_own_units(
+    counts: NDArray[Any],
+    estimated: NDArray[Any],
+    units: Floats,
+    given: tuple[InvariantModel, NDArray[Any], Floats],
+    level: Floats,
+) -> Floats:
+    """Return adjusted counts (m, ..., E) as weights, in the units of scans at this level.
+
+    Parameters
+    ----------
+    counts, estimated, units
+        As for `OwnUnits.at_reference`.
+    given : tuple of InvariantModel, array of shape (m, E) and array of shape (m, C)
+        The model, the counts of the scans and their confounds.
+    level : array of shape (C,)
+    """
+    model, edges, motion = given
+    if np.isnan(motion).any():
+        _, motion = model.encode(edges, motion)
+    here, there = model.basis(motion), model.basis(level[None])
+    return model.own_units.at_reference(counts, estimated, units, here, there)
+
+
 def _collected(parts: Iterator[tuple[slice, NDArray[Any]]], n: int) -> NDArray[Any]:
     found: NDArray[Any] | None = None
     for place, part in parts:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import shaped_like
+from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import check_count, check_random_state
 from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import InputError, NotFittedError
@@ -15,7 +16,12 @@ from stillome.methods.answer_place import check_out
 from stillome.methods.cautions import warn_if_unlike_training, warn_of_inference
 from stillome.methods.diagnostics import latent_diagnostics, warn_if_collapsed
 from stillome.methods.inv_fa.adjusting import Asked
-from stillome.methods.inv_fa.by_subjects import by_subjects, mean_log_likelihood, posteriors
+from stillome.methods.inv_fa.by_subjects import (
+    by_subjects,
+    in_own_units,
+    mean_log_likelihood,
+    posteriors,
+)
 from stillome.methods.inv_fa.inference import InferredConfounds
 from stillome.methods.inv_fa.model_fit import PersonPart, fit_model
 from stillome.methods.inv_fa.parts import InvariantModel
@@ -30,6 +36,7 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
+from stillome.methods.own_units import CountRows
 from stillome.methods.storage import check_unchanged, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.uncertain_answers import AdjustedConnectomes, AdjustingOptions
@@ -186,7 +193,10 @@ class InvFA(ReweightedFactors):
 
         def of_block(place: slice, edges: NDArray[Any]) -> Floats:
             latent, filled = self.model_.encode(edges, motion[place])
-            return shaped_like(self.model_.expected(latent, filled, filled), rows.source)
+            expected = self.model_.expected(latent, filled, filled)
+            if isinstance(rows, CountRows):
+                expected = expected * rows.units[place, None]
+            return shaped_like(expected, rows.source)
 
         answer: Floats = by_subjects(rows, of_block)
         return answer
@@ -210,9 +220,15 @@ class InvFA(ReweightedFactors):
             check_out(out, rows.source.shape)
 
         def answers(asking: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
-            return lambda place, edges: shaped_like(
-                asking(self.model_, edges, motion[place]), rows.source
-            )
+            def of_block(place: slice, edges: NDArray[Any]) -> NDArray[Any]:
+                given = (self.model_, edges, motion[place])
+                answer = asking(*given)
+                if isinstance(rows, CountRows):
+                    estimated = answer if asking == asked.connectomes else asked.connectomes(*given)
+                    answer = in_own_units(answer, estimated, rows.units[place], given, level)
+                return shaped_like(answer, rows.source)
+
+            return of_block
 
         answer = by_subjects(rows, answers(asked.connectomes), out)
         answer = answer if n is None else np.moveaxis(answer, 1, 0)
@@ -220,6 +236,11 @@ class InvFA(ReweightedFactors):
             return answer
         both = by_subjects(rows, answers(asked.bounds))
         return AdjustedConnectomes(answer, both[:, 0], both[:, 1])
+
+    def _new_rows(self, X: ArrayLike, confounds: ArrayLike | None = None) -> SubjectRows:
+        """Validate subjects given to a fitted model; weights become counts as in training."""
+        rows = super()._new_rows(X, confounds)
+        return CountRows.read(rows) if self.model_.own_units.found else rows
 
     @one_thread()
     def predict(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:

@@ -10,6 +10,7 @@ from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.encoder import FactorEncoder
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.parts import InvariantModel
+from stillome.methods.own_units import OwnUnits
 from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.replay.calibration import Calibration
@@ -44,6 +45,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]]) -> InvariantModel:
         "support": Support,
         "inference": ConfoundInference,
         "calibration": Calibration,
+        "own_units": OwnUnits,
     }
     built = {
         name: kind(**{item.name: arrays[f"{name}.{item.name}"] for item in fields(kind)})

@@ -27,6 +27,7 @@ from stillome.methods.inv_fa.parts import STAGES, InvariantModel
 from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread
+from stillome.methods.own_units import CountRows, OwnUnits
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
@@ -75,6 +76,7 @@ def fit_model(
     Parameters
     ----------
     edges : array or SubjectRows of shape (n, E)
+        `CountRows` where subjects have units of their own.
     confounds : array of shape (n, C)
         Without missing values.
     n_regions, n_components : int
@@ -90,7 +92,7 @@ def fit_model(
     """
     order = subject_order(edges, confounds)
     table = in_canonical_order(edges, order, memory)
-    confounds = confounds[order]
+    given, confounds = confounds, confounds[order]
     covariates = None if covariates is None else covariates[order]
     levels = None if groups is None else renumbered(groups[order])
     fit = ModelFit.prepare(
@@ -99,6 +101,8 @@ def fit_model(
     fit = replace(fit, person=person)
     model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
     model = fit.with_unknown_motion(model)
+    if isinstance(edges, CountRows):
+        model = replace(model, own_units=OwnUnits.fit(edges, model.basis(given)))
     n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
     return replace(model, n_iterations=n_iterations)
 
@@ -282,6 +286,7 @@ class ModelFit:
             calibration=Calibration.none(),
             small=SmallValues.none(),
             effect_spread=np.zeros(()),
+            own_units=OwnUnits.none(n_functions),
             n_iterations=np.zeros(len(STAGES), np.intp),
         )
         return model, by_chance

@@ -245,6 +245,7 @@ def with_site(model: Model, site: SiteEffect) -> Model:
         inference=inference,
         zeros=replace(model.zeros, slopes=_row(model.zeros.slopes)),
         unknown_slopes=_row(model.unknown_slopes),
+        own_units=model.own_units.with_function(),
     )
 
 

@@ -18,6 +18,7 @@ from stillome.methods.inv_fa.encoder import (
     encoder_input,
 )
 from stillome.methods.inv_fa.inference import ConfoundInference
+from stillome.methods.own_units import OwnUnits
 from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.effect import (
     MotionEffect,
@@ -63,6 +64,8 @@ class InvariantModel:
     effect_spread : array of shape ()
         Standard deviation over subjects of the strength of the motion effect, relative to its
         mean, that z does not explain.
+    own_units : OwnUnits
+        Of subjects whose weights are counts in a unit of their own.
     n_iterations : array of shape (7,)
         Iterations of each of `STAGES`; 0 for a stage that did not run.
     """
@@ -82,6 +85,7 @@ class InvariantModel:
     calibration: Calibration
     small: SmallValues
     effect_spread: Floats
+    own_units: OwnUnits
     n_iterations: NDArray[np.intp]
 
     @property

@@ -46,6 +46,8 @@ class People:
         motion = self.confounds.draw(n, rng)
         draw = _draw_counts if model.whole else _draw_weights
         edges = draw(model, latent, motion, rng)
+        if model.own_units.found:
+            edges = model.own_units.drawn(edges, model.basis(motion), rng)
         traits = None if self.traits is None else self.traits.draw(latent, rng)
         return SyntheticCohort(edges_to_matrices(edges), motion, traits)
 

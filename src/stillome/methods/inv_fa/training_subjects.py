@@ -10,6 +10,7 @@ from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import check_confounds, check_random_state, check_traits
 from stillome.counts.available_memory import free_bytes
 from stillome.exceptions import ConfoundsError, InputError
+from stillome.methods.own_units import CountRows
 from stillome.methods.training_data import TrainingData
 
 MIN_SUBJECTS = 10
@@ -21,6 +22,7 @@ class KnownSubjects(NamedTuple):
     Attributes
     ----------
     edges : SubjectRows of shape (n, E)
+        `CountRows` where weights are counts in a unit of the subject.
     motion : array of shape (n, C)
     traits : array of shape (n, T) or None
     covariates : array of shape (n, Q) or None
@@ -59,7 +61,8 @@ def known_subjects(data: TrainingData) -> KnownSubjects:
     if motion.shape[1]:
         motion = check_confounds(motion)
     groups = None if data.groups is None else data.groups[known]
-    return KnownSubjects(SubjectRows.of(data.edges).some(known), motion, traits, covariates, groups)
+    edges = CountRows.found(SubjectRows.of(data.edges).some(known))
+    return KnownSubjects(edges, motion, traits, covariates, groups)
 
 
 def check_weight(weight: object) -> float:
