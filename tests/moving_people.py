@@ -21,4 +21,6 @@ class MovingPeople:
         noise = rng.gamma(10, 0.1, (n, E))
         self.X = rng.poisson(np.exp(self.free + effect) * noise)
         self.X_sites = rng.poisson(np.exp(self.free + effect + 0.4 * self.site[:, None]) * noise)
+        # Times counts: weights that are no multiples of anything.
+        self.grain = np.random.default_rng([seed, 1]).uniform(0.9, 1.1, (n, E))
         self.traits = 100 + 15 * (self.people[:, :2] + 0.3 * rng.standard_normal((n, 2)))

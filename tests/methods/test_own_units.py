@@ -119,6 +119,15 @@ def test_stored_models_and_unknown_motion_answer_too(make, tmp_path):
     assert_allclose(model.reconstruct(X, confounds=MOTION).sum(), X.sum(), rtol=0.2)
 
 
+@pytest.mark.parametrize("units", [1 / TOTALS, np.exp(0.3 * MOTION)[:, None]])
+def test_who_is_at_the_reference_comes_back(units):
+    X = COUNTS * units
+    model = InvFA(4).fit(X, confounds=MOTION)
+    adjusted = model.adjust(X, confounds=MOTION, reference=MOTION[5])
+    assert_allclose(adjusted[5], X[5], rtol=1e-12)
+    assert not np.allclose(adjusted[6], X[6], rtol=1e-3)
+
+
 def test_without_units_nothing_is_found():
     assert not OwnUnits.none(2).found
     assert not InvFA(4).fit(COUNTS, confounds=MOTION).model_.own_units.found

@@ -169,8 +169,14 @@ class OwnUnits:
             Functions of motion of the scans and of the reference.
         """
         if self.spread == 0:
-            return self._weights(counts, estimated, np.exp(self.level + there @ self.slopes))
-        return self._weights(counts, estimated, units * np.exp((there - here) @ self.slopes))
+            moved = np.exp(np.repeat(self.level + there @ self.slopes, len(units)))
+        else:
+            moved = units * np.exp((there - here) @ self.slopes)
+        answer = self._weights(counts, estimated, moved)
+        same = (here == there).all(axis=1)  # who is at the reference keeps the unit, too
+        own = units[same].reshape(-1, *(1,) * (counts.ndim - 1))
+        answer[same] = counts[same] * own
+        return answer
 
     def drawn(self, counts: NDArray[Any], functions: AnyFloats, rng: np.random.Generator) -> Floats:
         """Return weights of drawn counts (m, E) at this motion."""

@@ -88,11 +88,12 @@ def test_motion_may_be_unknown(fitted: InvVAE) -> None:
 
 def test_weights_and_sites(tmp_path: Path) -> None:
     confounds = np.column_stack([DATA.motion, DATA.rotation, DATA.site])
-    model = InvVAE(**QUICK).fit(0.37 * (DATA.X_sites + 0.5), confounds=confounds)
-    adjusted = model.adjust(0.37 * (DATA.X_sites + 0.5), confounds=confounds)
+    weights = 0.37 * (DATA.X_sites + 0.5) * DATA.grain
+    model = InvVAE(**QUICK).fit(weights, confounds=confounds)
+    adjusted = model.adjust(weights, confounds=confounds)
     assert np.isfinite(adjusted).all() and (adjusted >= 0).all()
     loaded = InvVAE.load(model.save(tmp_path / "model"))
-    assert_array_equal(loaded.adjust(0.37 * (DATA.X_sites + 0.5), confounds=confounds), adjusted)
+    assert_array_equal(loaded.adjust(weights, confounds=confounds), adjusted)
 
 
 def test_a_stored_model_answers_with_the_same_bits(fitted: InvVAE, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_counts_that_outgrow_their_dtype_are_not_wrapped():
 
 @pytest.mark.parametrize("unit", [0.0137, 3.7, np.pi * 1e6])
 def test_weights_stay_weights_and_zeros_that_motion_did_not_make_stay(unit):
-    weights = unit * np.where(np.arange(E) % 7 == 0, DATA.X > 4, DATA.X + 0.5)
+    weights = unit * np.where(np.arange(E) % 7 == 0, DATA.X > 4, (DATA.X + 0.5) * DATA.grain)
     weights[:, :3] = 0
     model = InvFA(4).fit(weights, confounds=DATA.motion)
     adjusted = model.adjust(weights, confounds=DATA.motion)
@@ -52,7 +52,7 @@ def test_weights_stay_weights_and_zeros_that_motion_did_not_make_stay(unit):
 
 
 def test_who_hardly_moved_is_drawn_as_widely_as_others():
-    weights = 0.37 * DATA.X
+    weights = 0.37 * DATA.X * DATA.grain
     model = InvFA(8).fit(weights, confounds=DATA.motion)
     nearly = np.full_like(DATA.motion[:20], 1e-6)
     still = model.adjust(weights[:20], confounds=nearly, n_draws=30)
@@ -64,7 +64,7 @@ def test_who_hardly_moved_is_drawn_as_widely_as_others():
 
 
 def test_whole_numbers_given_to_a_model_of_weights_are_weights():
-    weights = 0.001 * (DATA.X + 0.5)
+    weights = 0.001 * (DATA.X + 0.5) * DATA.grain
     model = InvFA(4).fit(weights, confounds=DATA.motion)
     whole = np.where(weights > 0.05, 1, 0)
     adjusted = model.adjust(whole, confounds=DATA.motion)
