@@ -177,19 +177,21 @@ class InvFA(ReweightedFactors):
     @one_thread()
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
-        rows, infer = self._new_rows(X), self.model_.inference.infer
-        both = by_subjects(rows, lambda _, e: np.stack(infer(self.model_.counts(e)), axis=1))
+        rows, model = self._new_rows(X), self.model_
+        infer = model.inference.infer
+        both = by_subjects(rows, lambda _, e: np.stack(infer(model.counts(e)), axis=1))
         return InferredConfounds(both[:, 0], both[:, 1])
 
     @one_thread()
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
         rows = self._new_rows(X, confounds)
-        motion = self._motion(confounds, len(rows))
+        model, motion = self.model_, self._motion(confounds, len(rows))
+        like = rows.form
 
         def of_block(place: slice, edges: NDArray[Any]) -> Floats:
-            latent, filled = self.model_.encode(edges, motion[place])
-            return shaped_like(self.model_.expected(latent, filled, filled), rows.source)
+            latent, filled = model.encode(edges, motion[place])
+            return shaped_like(model.expected(latent, filled, filled), like)
 
         answer: Floats = by_subjects(rows, of_block)
         return answer
@@ -210,10 +212,10 @@ class InvFA(ReweightedFactors):
         if out is not None and (n is not None or interval is not None):
             raise InputError("out: for one connectome per subject; leave out n_draws and interval.")
 
+        model, like = self.model_, rows.form
+
         def answers(asking: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
-            return lambda place, edges: shaped_like(
-                asking(self.model_, edges, motion[place]), rows.source
-            )
+            return lambda place, edges: shaped_like(asking(model, edges, motion[place]), like)
 
         answer = by_subjects(rows, answers(asked.connectomes), out)
         answer = answer if n is None else np.moveaxis(answer, 1, 0)
