@@ -1,12 +1,14 @@
 """How many threads the libraries of linear algebra use: one where ours run, or where they wait."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _limited: ContextVar[bool] = ContextVar("limited", default=False)
 _changing = threading.Lock()
@@ -41,7 +43,13 @@ def one_thread() -> Iterator[None]:
 def _enter() -> None:
     # The limit holds for the whole process: the last thread that leaves takes it off.
     with _changing:
-        _inside.append(_inside[0] if _inside else threadpool_limits(1))
+        _inside.append(_inside[0] if _inside else _libraries(len(sys.modules)).limit(limits=1))
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Find the libraries; again only if modules were imported since, which can load others."""
+    return ThreadpoolController()
 
 
 def _leave() -> None:

@@ -7,8 +7,10 @@ again if its worker dies; a task that runs twice writes the same bytes twice.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
+from importlib.metadata import version
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,12 +18,14 @@ from stillome.cluster.shared_files import SharedFile, no_room, not_seen
 from stillome.exceptions import ClusterError, StillomeError
 from stillome.threads import one_thread
 
+_VERSION = version("stillome")
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 MOST_BLOCKS = 16  # of a task: Dask takes about a millisecond for one
-_ROUNDS = 4  # tasks of a pass for every thread of the cluster, or some would wait for the last
-_WAITING = 2  # tasks that are submitted at a time, for every thread
+_ROUNDS = 3  # tasks of a pass for every thread of the cluster, or some would wait for the last
+_SUBMITTED = 4  # tasks at a time, for every thread
+_FETCHED = 4  # tasks whose answers are fetched at a time, and are in memory here
 
 
 def tasks_in_order(
@@ -42,19 +46,29 @@ def tasks_in_order(
     ClusterError
         If Dask gave up: the scheduler is gone, or one task killed several workers.
     """
-    work = list(items)
+    with _in_a_sentence():
+        yield from _in_windows(client, function, list(items))
+
+
+def _in_windows(
+    client: Any, function: Callable[[Item], Answer], items: list[Item]
+) -> Iterator[Answer]:
+    """Submit tasks, and more whenever the answers of the oldest were fetched."""
     n_threads = max(sum(client.nthreads().values()), 1)
-    size = min(max(len(work) // (_ROUNDS * n_threads), 1), MOST_BLOCKS)
+    size = min(max(len(items) // (_ROUNDS * n_threads), 1), MOST_BLOCKS)
+    tasks = iter([items[start : start + size] for start in range(0, len(items), size)])
+    most = _SUBMITTED * n_threads
     sent = _in_a_file(function)
-    left = iter(work)
     waiting: deque[Any] = deque()
     try:
-        while some := list(islice(left, size)):
-            waiting.append(client.submit(_answers, str(sent.path), some, pure=False))
-            if len(waiting) > _WAITING * n_threads:
-                yield from _answered(waiting.popleft())
-        while waiting:
-            yield from _answered(waiting.popleft())
+        while True:
+            if len(waiting) <= most / 2:
+                more = list(islice(tasks, most - len(waiting)))
+                waiting += client.map(_answers, [str(sent.path)] * len(more), more, pure=False)
+            if not waiting:
+                return
+            first = [waiting.popleft() for _ in range(min(_FETCHED, len(waiting)))]
+            yield from chain.from_iterable(client.gather(first))
     finally:
         if waiting and client.status == "running":
             client.cancel(list(waiting))
@@ -66,6 +80,7 @@ def _in_a_file(function: Callable[..., Any]) -> SharedFile:
     sent = SharedFile()
     try:
         with sent.path.open("wb") as stream:
+            cloudpickle.dump(_VERSION, stream)
             cloudpickle.dump(function, stream)
     except OSError as error:
         raise no_room(sent.path.parent.parent, error) from error
@@ -85,20 +100,23 @@ def _function(path: str) -> Callable[[Any], Any]:
 
     try:
         with Path(path).open("rb") as stream:
+            sent = cloudpickle.load(stream)
+            if sent != _VERSION:
+                raise _other_environment(f"it has {_VERSION}, and {sent} is called")
             function: Callable[[Any], Any] = cloudpickle.load(stream)
     except OSError as error:
         raise not_seen(Path(path), error) from error
     return function
 
 
-def _answered(future: Any) -> list[Any]:
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """Say what Dask raises where it gives up; errors of a block come as they were raised."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm import CommClosedError
 
     try:
-        answers: list[Any] = future.result()
-    except StillomeError:
-        raise
+        yield
     except KilledWorker as error:
         raise ClusterError(
             "The workers of the cluster died again and again over the same blocks. Give each of "
@@ -109,9 +127,15 @@ def _answered(future: Any) -> list[Any]:
             "The connection to the scheduler of the cluster is lost. Start the cluster again, "
             "then run the same again."
         ) from error
-    except ModuleNotFoundError as error:
-        raise ClusterError(
-            f"The workers of the cluster lack a package ({error}). Start them in the environment "
-            "in which stillome is called."
-        ) from error
-    return answers
+    except (ModuleNotFoundError, RuntimeError) as error:
+        elsewhere = isinstance(error, ImportError) or "deserializ" in str(error)
+        if isinstance(error, StillomeError) or not elsewhere:
+            raise
+        raise _other_environment(f"{error.__cause__ or error}") from error
+
+
+def _other_environment(why: str) -> ClusterError:
+    return ClusterError(
+        f"The cluster does not run this stillome ({why}). Start its scheduler and its workers in "
+        "the environment in which stillome is called."
+    )

@@ -39,6 +39,18 @@ def active_client() -> Any:
 
 
 @contextmanager
+def jobs_on_cluster() -> Iterator[None]:
+    """Let joblib give its jobs to the workers of the active client, if there is one."""
+    if active_client() is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    with parallel_config("dask"):
+        yield
+
+
+@contextmanager
 def connected(address: str | None) -> Iterator[None]:
     """Compute blocks on the cluster whose scheduler has this address; without one, as usual.
 

@@ -25,9 +25,7 @@ class Reopened:
     shape : tuple of int
     """
 
-    def __init__(
-        self, opener: Callable[..., Any], *arguments: Any, shape: tuple[int, ...]
-    ) -> None:
+    def __init__(self, opener: Callable[..., Any], *arguments: Any, shape: tuple[int, ...]) -> None:
         self._opener, self._arguments, self.shape = opener, arguments, shape
         self._opened: Any = None
 
@@ -72,7 +70,7 @@ def _in_its_file(source: Any) -> Any:
     if kind == "h5py.Dataset" and source.file.mode == "r" and Path(source.file.filename).is_file():
         file = str(Path(source.file.filename).resolve())
         return Reopened(_dataset, file, source.name, shape=shape)
-    store = getattr(source, "store", None)
+    store: Any = getattr(source, "store", None)
     if kind == "zarr.Array" and type(store).__name__ == "LocalStore":
         return Reopened(_zarr_array, str(Path(store.root).resolve()), source.path, shape=shape)
     # Those of zarr in other places (S3 and the like) are sent as their address by zarr itself.

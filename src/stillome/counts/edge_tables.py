@@ -6,8 +6,8 @@ behind each other (`then`), summarised per edge (`each`) or added up over edges 
 is expensive to compute is kept (`stored`), in memory or in a file.
 
 The width of blocks does not depend on how many are computed at a time, and sums are taken in the
-order of the blocks: the bits of an answer do not depend on the number of workers. Tables of many
-blocks are added up in groups, so that a worker of a cluster sends one sum for all blocks of a group.
+order of the blocks: the bits of an answer do not depend on the number of workers. Many
+blocks are added up in groups, so that a worker of a cluster sends one sum for a whole group.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
-from stillome.counts.workers import MOST_WORKERS, in_order, on_a_cluster
+from stillome.counts.workers import MOST_WORKERS, in_order
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
 _LEAST_WIDTH = 16  # edges; with fewer, matrix products take longer than reading
@@ -203,7 +203,9 @@ class EdgeTable:
         store = self.plan.store(self.shape, dtype)
         blocks = self.plan.blocks(self.shape[1])
         read = self.read
-        for _ in self._in_order(lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]):
+        for _ in self._in_order(
+            lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]
+        ):
             pass
         return StoredTable.on(store, self.plan)
 

@@ -26,8 +26,8 @@ def by_subjects(
     ----------
     rows : SubjectRows
     function : callable
-        From the place of the subjects and their edges (m, E) to an array (m, ...). On a cluster it is
-        sent to workers, and must not hold the connectomes.
+        From the place of the subjects and their edges (m, E) to an array (m, ...). It may be
+        sent to the workers of a cluster, and must not hold the connectomes.
     out : anything that can be assigned to in slices, optional
         The answer of every block is written there as soon as it is made; a new array without.
 
