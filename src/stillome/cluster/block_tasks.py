@@ -46,7 +46,7 @@ def tasks_in_order(
     ClusterError
         If Dask gave up: the scheduler is gone, or one task killed several workers.
     """
-    with _in_a_sentence():
+    with _in_a_sentence(client):
         yield from _in_windows(client, function, list(items))
 
 
@@ -68,7 +68,7 @@ def _in_windows(
             if not waiting:
                 return
             first = [waiting.popleft() for _ in range(min(_FETCHED, len(waiting)))]
-            yield from chain.from_iterable(client.gather(first))
+            yield from _fetched(client, first)
     finally:
         if waiting and client.status == "running":
             client.cancel(list(waiting))
@@ -109,29 +109,40 @@ def _function(path: str) -> Callable[[Any], Any]:
     return function
 
 
+def _fetched(client: Any, futures: list[Any]) -> Iterator[Any]:
+    """Give the answers of some tasks, one block after the other."""
+    try:
+        answers: list[list[Any]] = client.gather(futures)
+    except Exception:  # the first that came; told is the first one in order, as on threads
+        for future in futures:
+            future.result()
+        raise
+    return chain.from_iterable(answers)
+
+
 @contextmanager
-def _in_a_sentence() -> Iterator[None]:
+def _in_a_sentence(client: Any) -> Iterator[None]:
     """Say what Dask raises where it gives up; errors of a block come as they were raised."""
     from distributed import CancelledError, KilledWorker
-    from distributed.comm import CommClosedError
 
     try:
         yield
+    except StillomeError:
+        raise
     except KilledWorker as error:
         raise ClusterError(
             "The workers of the cluster died again and again over the same blocks. Give each of "
             "them more memory, or use smaller blocks (memory=...)."
         ) from error
-    except (CancelledError, CommClosedError) as error:
-        raise ClusterError(
-            "The connection to the scheduler of the cluster is lost. Start the cluster again, "
-            "then run the same again."
-        ) from error
-    except (ModuleNotFoundError, RuntimeError) as error:
-        elsewhere = isinstance(error, ImportError) or "deserializ" in str(error)
-        if isinstance(error, StillomeError) or not elsewhere:
-            raise
-        raise _other_environment(f"{error.__cause__ or error}") from error
+    except Exception as error:  # of Dask, or of a block
+        if isinstance(error, CancelledError) or client.status != "running":
+            raise ClusterError(
+                "The connection to the scheduler of the cluster is lost. Start the cluster again, "
+                "then run the same again."
+            ) from error
+        if isinstance(error, ImportError) or "deserializ" in str(error):
+            raise _other_environment(f"{error.__cause__ or error}") from error
+        raise
 
 
 def _other_environment(why: str) -> ClusterError:
