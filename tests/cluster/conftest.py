@@ -1,4 +1,4 @@
-"""Two workers in processes of their own, started once; what they share is in a folder of the test."""
+"""Two workers in processes of their own, started once; what they share is in one folder."""
 
 import tempfile
 

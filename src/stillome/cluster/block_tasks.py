@@ -8,6 +8,7 @@ again if its worker dies; a task that runs twice writes the same bytes twice.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import chain, islice
@@ -113,11 +114,18 @@ def _fetched(client: Any, futures: list[Any]) -> Iterator[Any]:
     """Give the answers of some tasks, one block after the other."""
     try:
         answers: list[list[Any]] = client.gather(futures)
-    except Exception:  # the first that came; told is the first one in order, as on threads
-        for future in futures:
-            future.result()
-        raise
+    except StillomeError as error:  # the first that came; told is the first in order, as on threads
+        told = next((one for one in map(_error_of, futures) if one is not None), error)
+        # Dask keeps what it raised as long as there is a client. With its traceback it would keep
+        # the tables of all callers.
+        error.__traceback__ = None
+        raise copy(told).with_traceback(None) from None
     return chain.from_iterable(answers)
+
+
+def _error_of(future: Any) -> StillomeError | None:
+    error = future.exception()
+    return error if isinstance(error, StillomeError) else None
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def active_client() -> Any:
         client = distributed.Client.current()
     except ValueError:
         return None
-    return None if client.asynchronous else client
+    return client if client.status == "running" and not client.asynchronous else None
 
 
 @contextmanager
