@@ -30,7 +30,10 @@ _FETCHED = 4  # tasks whose answers are fetched at a time, and are in memory her
 
 
 def tasks_in_order(
-    client: Any, function: Callable[[Item], Answer], items: Iterable[Item]
+    client: Any,
+    function: Callable[[Item], Answer],
+    items: Iterable[Item],
+    most: int = MOST_BLOCKS,
 ) -> Iterator[Answer]:
     """Apply a function to items on a cluster, and give the answers in order.
 
@@ -41,6 +44,8 @@ def tasks_in_order(
         Sent once to every worker.
     items : iterable
         Small.
+    most : int, default=16
+        Items of a task; 1 where answers are large.
 
     Raises
     ------
@@ -48,23 +53,23 @@ def tasks_in_order(
         If Dask gave up: the scheduler is gone, or one task killed several workers.
     """
     with _in_a_sentence(client):
-        yield from _in_windows(client, function, list(items))
+        yield from _in_windows(client, function, list(items), most)
 
 
 def _in_windows(
-    client: Any, function: Callable[[Item], Answer], items: list[Item]
+    client: Any, function: Callable[[Item], Answer], items: list[Item], most: int
 ) -> Iterator[Answer]:
     """Submit tasks, and more whenever the answers of the oldest were fetched."""
     n_threads = max(sum(client.nthreads().values()), 1)
-    size = min(max(len(items) // (_ROUNDS * n_threads), 1), MOST_BLOCKS)
+    size = min(max(len(items) // (_ROUNDS * n_threads), 1), most)
     tasks = iter([items[start : start + size] for start in range(0, len(items), size)])
-    most = _SUBMITTED * n_threads
+    window = _SUBMITTED * n_threads
     sent = _in_a_file(function)
     waiting: deque[Any] = deque()
     try:
         while True:
-            if len(waiting) <= most / 2:
-                more = list(islice(tasks, most - len(waiting)))
+            if len(waiting) <= window / 2:
+                more = list(islice(tasks, window - len(waiting)))
                 waiting += client.map(_answers, [str(sent.path)] * len(more), more, pure=False)
             if not waiting:
                 return

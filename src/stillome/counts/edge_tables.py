@@ -158,7 +158,7 @@ class EdgeTable:
         def added(group: list[slice]) -> Any:
             return work(group[0]) if len(group) == 1 else _sum(map(work, group))
 
-        return _sum(self._in_order(added, self.plan.groups(self.shape[1])))
+        return _sum(self._by_groups(added))
 
     def total_and_each(self, function: Callable[..., Any], *others: Any) -> tuple[Any, Any]:
         """Return the sum over blocks of the first of two answers, and the second of every edge."""
@@ -167,7 +167,7 @@ class EdgeTable:
         def added(group: list[slice]) -> Any:
             return work(group[0]) if len(group) == 1 else _sum_and_rest(map(work, group))
 
-        return _sum_and_rest(self._in_order(added, self.plan.groups(self.shape[1])))
+        return _sum_and_rest(self._by_groups(added))
 
     def answers(self, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
         """Return what a function says of every block, in order."""
@@ -187,6 +187,11 @@ class EdgeTable:
     def _in_order(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
         few = 1 if len(items) == 1 else None
         return in_order(work, items, few, shared=self.plan.shared)
+
+    def _by_groups(self, work: Callable[[list[slice]], Any]) -> Iterator[Any]:
+        groups = self.plan.groups(self.shape[1])
+        few = 1 if len(groups) == 1 else None
+        return in_order(work, groups, few, shared=self.plan.shared, singly=True)
 
     def rows(self, subjects: NDArray[np.intp] | slice) -> "EdgeTable":
         """Return the table of some subjects."""

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from stillome.cluster.block_tasks import tasks_in_order
+from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
 from stillome.cluster.engine import active_client
 
 Item = TypeVar("Item")
@@ -55,6 +55,7 @@ def in_order(
     n: int | None = None,
     *,
     shared: bool = False,
+    singly: bool = False,
 ) -> Iterator[Answer]:
     """Apply a function to items, several at a time, and give the answers in order.
 
@@ -69,6 +70,8 @@ def in_order(
     shared : bool, default=False
         Whether the function changes nothing here and holds no large array, so that the workers of
         a cluster can do it where a Dask client is active.
+    singly : bool, default=False
+        Whether every item is a task of its own there, as its answer is large.
 
     Examples
     --------
@@ -77,7 +80,8 @@ def in_order(
     """
     number = n_workers() if n is None else n
     if shared and n is None and on_a_cluster():
-        yield from tasks_in_order(active_client(), function, items)
+        most = 1 if singly else MOST_BLOCKS
+        yield from tasks_in_order(active_client(), function, items, most)
         return
     if number == 1:
         yield from map(function, items)
