@@ -23,7 +23,7 @@ _VERSION = version("stillome")
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-MOST_BLOCKS = 16  # of a task: Dask takes about a millisecond for one
+MOST_BLOCKS = 16  # of a task: Dask needs some milliseconds for each
 _ROUNDS = 3  # tasks of a pass for every thread of the cluster, or some would wait for the last
 _SUBMITTED = 4  # tasks at a time, for every thread
 _FETCHED = 4  # tasks whose answers are fetched at a time, and are in memory here
