@@ -2,7 +2,7 @@
 
 python benchmarks/scale.py --quick
 python benchmarks/scale.py --sizes 2000x68 2000x200
-python benchmarks/scale.py --parts threads workers
+python benchmarks/scale.py --parts threads workers cluster
 
 Every measurement is a process of its own, so that its peak of resident memory is that of the
 measured step. Counts are generated in blocks into a zarr store (uint16), outside the measurement.
@@ -18,13 +18,15 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zarr
 
-PARTS = ("threads", "memory", "store", "sizes", "workers", "paper")
+PARTS = ("threads", "memory", "store", "sizes", "workers", "cluster", "paper")
 QUICK, USUAL = ["300x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
 LIMIT = 5e8  # bytes for what fits from a store keep
 N_FACTORS, BLOCK = 10, 200
@@ -67,7 +69,7 @@ def child(task: dict[str, Any]) -> None:
     InvFA(2).fit(np.asarray(X[:40, :66]), confounds=motion[:40])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found: dict[str, float] = {}
-    with working(task.get("workers") or n_workers()):
+    with working(task.get("workers") or n_workers()), cluster(task.get("processes", 0)):
         for step in task["steps"]:
             clock, processor = time.perf_counter(), time.process_time()
             if step == "fit":
@@ -87,6 +89,21 @@ def child(task: dict[str, Any]) -> None:
             found[step + " processor"] = time.process_time() - processor
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps(found | {"before": before / 1024, "peak": peak / 1024}))
+
+
+@contextmanager
+def cluster(n_processes: int) -> Iterator[None]:
+    """Start workers of Dask on this machine, each with one thread, and have them compute."""
+    if not n_processes:
+        yield
+        return
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_processes, threads_per_worker=1, dashboard_address=":0") as workers,
+        Client(workers),
+    ):
+        yield
 
 
 def measured(folder: Path, *, threads: str | None = None, **task: Any) -> dict[str, float]:
@@ -157,18 +174,31 @@ def by_workers(folder: Path, name: str) -> None:
     )
 
 
+def by_processes(folder: Path, name: str) -> None:
+    one, two = (measured(folder, processes=n, threads="1") for n in (1, 2))
+    print(
+        f"cluster   {name:10s} one worker {one['fit']:7.1f} s   two {two['fit']:7.1f} s   "
+        f"{one['fit'] / two['fit']:.2f} times as fast",
+        flush=True,
+    )
+
+
 def on_paper() -> None:
     """Print bytes and blocks, computed and not measured."""
+    from stillome.cluster.block_tasks import MOST_BLOCKS
     from stillome.counts.edge_tables import BlockPlan
 
     for n, n_regions in ((45_000, 376), (45_000, 1054), (100_000, 400)):
         shape = (n, n_regions * (n_regions - 1) // 2)
         plan = BlockPlan.of(shape, 2e9)
-        n_blocks = len(plan.blocks(shape[1]))
+        n_blocks, n_groups = len(plan.blocks(shape[1])), len(plan.groups(shape[1]))
+        per_million = 1e6 / MOST_BLOCKS * n_blocks / shape[1]
         print(
             f"paper     {n}x{n_regions}: uint16 {2 * n * shape[1] / 1e9:.0f} GB, temporary file "
             f"{4 * 3 * n * shape[1] / 1e9:.0f} GB at most, {n_blocks} blocks of {plan.width} edges "
-            f"({1e6 * n_blocks / shape[1]:.0f} per million edges)"
+            f"({1e6 * n_blocks / shape[1]:.0f} per million edges); a pass on a few workers has "
+            f"{-(-n_blocks // MOST_BLOCKS)} tasks ({per_million:.0f} per million edges), a sum "
+            f"over edges {n_groups}"
         )
 
 
@@ -198,6 +228,8 @@ def main() -> None:
                 by_size(path, name, cells)
             if "workers" in options.parts:
                 by_workers(path, name)
+            if "cluster" in options.parts:
+                by_processes(path, name)
     if "paper" in options.parts:
         on_paper()
 

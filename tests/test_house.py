@@ -64,6 +64,7 @@ def test_the_empty_house_keeps_the_rules(small_house):
         ("attic.py", "", "Each room"),
         ("evaluate/motion_effects.py", "import torch.nn", "torch lives"),
         ("cli/demo.py", "def late():\n    import torch", "torch lives"),
+        ("counts/workers.py", "import distributed", "Dask lives"),
         ("cohort/edges.py", "import matplotlib.pyplot", "Drawing lives"),
         ("evaluate/motion_effects.py", "import tqdm", "Only the command line"),
     ],

@@ -50,6 +50,10 @@ class FitError(StillomeError, RuntimeError):
     """A model could not be fitted to data that are valid in themselves."""
 
 
+class ClusterError(StillomeError, RuntimeError):
+    """The cluster that should compute cannot, or is gone."""
+
+
 class MissingExtraError(StillomeError, ImportError):
     """A package is not installed that only some parts of stillome need."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.console import steps
 from stillome.cli.file_options import reads_files
 from stillome.cli.given_words import reference_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from stillome.run.study_files import StudyFiles
 
 
+@runs_on_cluster
 @reads_files(without=["lengths"], motion=MotionIfKnown, traits=TraitsOfModel)
 def adjust(
     model: ModelFolder,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.console import complain, heading, steps, table
 from stillome.cli.file_options import reads_files
 from stillome.cli.fit_inputs import read_to_fit
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 HEADER = "comparison.json"
 
 
+@runs_on_cluster
 @reads_files(traits=TraitsNeeded)
 def compare(
     files: "StudyFiles",

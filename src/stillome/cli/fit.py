@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.console import StepDisplay, heading, steps
 from stillome.cli.file_options import reads_files
 from stillome.cli.fit_inputs import FitInputs, read_to_fit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from stillome.run.study_files import StudyData, StudyFiles
 
 
+@runs_on_cluster
 @reads_files()
 def fit(
     files: "StudyFiles",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.console import StepDisplay, heading, steps, table
 from stillome.cli.options import Overwrite, Quiet, Seed
 from stillome.exceptions import InputError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 CLAIMS = "CLAIMS.md"
 
 
+@runs_on_cluster
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME|all", help="section4, traits …, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Small cohorts, few epochs.")] = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.console import Stopped, heading, steps
 from stillome.cli.file_options import reads_files
 from stillome.cli.given_words import baselines_of, parameters_of, reference_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stillome.run.study_files import StudyFiles
 
 
+@runs_on_cluster
 @reads_files()
 def run(
     files: "StudyFiles",

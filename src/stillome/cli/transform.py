@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stillome.cli.apply import write_applied
+from stillome.cli.cluster_option import runs_on_cluster
 from stillome.cli.file_options import reads_files
 from stillome.cli.options import (
     Dropped,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from stillome.run.study_files import StudyFiles
 
 
+@runs_on_cluster
 @reads_files(without=["lengths"], motion=MotionIfKnown, traits=TraitsOfModel)
 def transform(
     model: ModelFolder,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.reopening import by_path
 from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.cohort.validation.sliced import read_slice
 
@@ -51,6 +52,11 @@ class SubjectRows:
         """Whether the connectomes are an array that nobody else changes."""
         return type(self.source) is np.ndarray
 
+    @property
+    def form(self) -> NDArray[Any]:
+        """An array of no subjects, (0, V, V) or (0, E), shaped as the connectomes are."""
+        return np.empty((0, *self.source.shape[1:]))
+
     def __getitem__(self, subjects: slice) -> NDArray[Any]:
         """Return the edges (m, E) of consecutive subjects, in a wide dtype."""
         first, last, _ = subjects.indices(len(self))
@@ -69,6 +75,10 @@ class SubjectRows:
         """Return some of these subjects: a mask, or positions in increasing order."""
         positions = np.flatnonzero(rows) if rows.dtype == bool else rows
         return type(self)(self.source, positions if self.rows is None else self.rows[positions])
+
+    def by_path(self) -> "SubjectRows":
+        """Return the same subjects in a form that is sent to other processes as a path."""
+        return type(self)(by_path(self.source), self.rows)
 
     def parts(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Give all subjects in order, a few at a time, each time with the number of the first."""

@@ -1,15 +1,23 @@
-"""Where the blocks of a table are kept: in memory, or in a file without a name."""
+"""Where the blocks of a table are kept: in memory, or in a temporary file."""
 
 import os
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stillome.cluster.shared_files import SharedFile, no_room, not_seen
 from stillome.exceptions import FileError
+
+# Blocks begin at multiples of this many bytes: where two computers write to one page of a file, a
+# file system of a cluster can lose what one of them wrote.
+_PAGE = 2**16
 
 
 class BlockStore(ABC):
@@ -78,49 +86,104 @@ class FileStore(BlockStore):
 
     def __init__(self, shape: tuple[int, int], blocks: list[slice], dtype: np.dtype[Any]) -> None:
         super().__init__(shape, blocks, dtype)
+        self._make()
+
+    def read_rows(self, rows: slice) -> NDArray[Any]:
+        """Return all edges of consecutive subjects, (m, E)."""
+        with self._open() as file:
+            numbers = range(len(self.blocks))
+            return np.hstack([self._read_from(file, number, rows) for number in numbers])
+
+    def write_rows(self, start: int, values: NDArray[Any]) -> None:
+        """Keep all edges (m, E) of consecutive subjects from `start` on."""
+        with self._open() as file:
+            for number, edges in enumerate(self.blocks):
+                self._write_to(file, number, start, values[:, edges])
+
+    def _make(self) -> None:
+        self._place = Path(tempfile.gettempdir())
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the store
         except OSError as error:
-            raise _no_room(error) from error
+            raise no_room(self._place, error) from error
         weakref.finalize(self, self._file.close)
 
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        """Give the descriptor of the file."""
+        yield self._file.fileno()
+
     def _read(self, number: int, rows: slice) -> NDArray[Any]:
+        with self._open() as file:
+            return self._read_from(file, number, rows)
+
+    def _write(self, number: int, start: int, values: NDArray[Any]) -> None:
+        with self._open() as file:
+            self._write_to(file, number, start, values)
+
+    def _read_from(self, file: int, number: int, rows: slice) -> NDArray[Any]:
         edges = self.blocks[number]
         width = edges.stop - edges.start
         first, last, _ = rows.indices(self.shape[0])
         values = np.empty((last - first, width), self.dtype)
         view = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        at, done = self._place(number, first), 0
+        at, done = self._offset(number, first), 0
         while done < values.nbytes:
-            read = os.preadv(self._file.fileno(), [view[done:]], at + done)
+            read = os.preadv(file, [view[done:]], at + done)
             if not read:
                 raise FileError(
-                    f"{tempfile.gettempdir()}: a temporary file of stillome was cut short by "
-                    "another program. Run again."
+                    f"{self._place}: a temporary file of stillome was cut short by another "
+                    "program. Run again."
                 )
             done += read
         return values
 
-    def _write(self, number: int, start: int, values: NDArray[Any]) -> None:
+    def _write_to(self, file: int, number: int, start: int, values: NDArray[Any]) -> None:
         block = np.ascontiguousarray(values, dtype=self.dtype)
         view = memoryview(block.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        at, done = self._place(number, start), 0
+        at, done = self._offset(number, start), 0
         while done < block.nbytes:
             try:
-                done += os.pwrite(self._file.fileno(), view[done:], at + done)
+                done += os.pwrite(file, view[done:], at + done)
             except OSError as error:
-                raise _no_room(error) from error
+                raise no_room(self._place, error) from error
 
-    def _place(self, number: int, row: int) -> int:
+    def _offset(self, number: int, row: int) -> int:
         """Return where a row of a block begins in the file."""
-        edges = self.blocks[number]
-        before = self.shape[0] * edges.start + row * (edges.stop - edges.start)
-        return before * self.dtype.itemsize
+        edges, first = self.blocks[number], self.blocks[0]
+        whole = self.shape[0] * (first.stop - first.start) * self.dtype.itemsize
+        begin = number * -(-whole // _PAGE) * _PAGE
+        return begin + row * (edges.stop - edges.start) * self.dtype.itemsize
 
 
-def _no_room(error: OSError) -> FileError:
-    said = error.strerror or error
-    return FileError(
-        f"{tempfile.gettempdir()}: cannot be written to ({said}), and what a fit keeps does not "
-        "fit into memory. Make room there, or set TMPDIR to a larger disk."
-    )
+class SharedStore(FileStore):
+    """Blocks in a temporary file with a name, which the workers of a cluster open by its path.
+
+    The process that made it removes it. It is opened for every block and closed afterwards: file
+    systems of clusters show others what was written only then.
+    """
+
+    def _make(self) -> None:
+        self._shared = SharedFile()
+        self._place = self._shared.path.parent.parent
+        try:
+            self._shared.path.touch()
+        except OSError as error:
+            raise no_room(self._place, error) from error
+
+    @contextmanager
+    def _open(self) -> Iterator[int]:
+        try:
+            file = os.open(self._shared.path, os.O_RDWR)
+        except OSError as error:
+            raise not_seen(self._shared.path, error) from error
+        try:
+            yield file
+        except BaseException:
+            with suppress(OSError):
+                os.close(file)
+            raise
+        try:
+            os.close(file)
+        except OSError as error:  # a file system of a cluster can find out so late that it is full
+            raise no_room(self._place, error) from error

@@ -6,23 +6,25 @@ behind each other (`then`), summarised per edge (`each`) or added up over edges 
 is expensive to compute is kept (`stored`), in memory or in a file.
 
 The width of blocks does not depend on how many are computed at a time, and sums are taken in the
-order of the blocks: the bits of an answer do not depend on the number of workers.
+order of the blocks: the bits of an answer do not depend on the number of workers. Many
+blocks are added up in groups, so that a worker of a cluster sends one sum for a whole group.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stillome.counts.block_store import BlockStore, FileStore, MemoryStore
+from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
 from stillome.counts.workers import MOST_WORKERS, in_order
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
 _LEAST_WIDTH = 16  # edges; with fewer, matrix products take longer than reading
 _TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
 _STORED = 4  # tables that a fit keeps at a time
+_GROUPS = 256  # of blocks whose sums are added up; fewer than twice as many
 
 
 class PerEdge(Protocol):
@@ -43,10 +45,13 @@ class BlockPlan:
         Edges of a block.
     on_disk : bool
         Whether stored blocks are kept in a file.
+    shared : bool
+        Whether they are kept in a file that the workers of a cluster read, who then compute.
     """
 
     width: int
     on_disk: bool = False
+    shared: bool = False
 
     @classmethod
     def of(cls, shape: tuple[int, ...], memory: float | None = None) -> "BlockPlan":
@@ -70,9 +75,21 @@ class BlockPlan:
         starts = range(0, max(n_edges, 1), self.width)
         return [slice(start, min(start + self.width, n_edges)) for start in starts]
 
+    def groups(self, n_edges: int) -> list[list[slice]]:
+        """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
+
+        Examples
+        --------
+        >>> [len(group) for group in BlockPlan(1).groups(2)], len(BlockPlan(1).groups(5000))
+        ([1, 1], 264)
+        """
+        blocks = self.blocks(n_edges)
+        size = max(len(blocks) // _GROUPS, 1)
+        return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
         """Return an empty place for the blocks of a table (n, E)."""
-        kind = FileStore if self.on_disk else MemoryStore
+        kind = SharedStore if self.shared else FileStore if self.on_disk else MemoryStore
         return kind(shape, self.blocks(shape[1]), np.dtype(dtype))
 
 
@@ -122,11 +139,7 @@ class EdgeTable:
         *others
             Tables, arrays whose last axis are edges, or anything that is `PerEdge`.
         """
-
-        def read(edges: slice) -> NDArray[Any]:
-            return function(self.read(edges), *(of_edges(other, edges) for other in others))
-
-        return EdgeTable(self.shape, read, self.plan)
+        return EdgeTable(self.shape, self._rule(function, others), self.plan)
 
     def each(self, function: Callable[..., Any], *others: Any) -> Any:
         """Return what a function says of every edge; arguments as for `then`.
@@ -140,30 +153,51 @@ class EdgeTable:
 
     def total(self, function: Callable[..., Any], *others: Any) -> Any:
         """Return the sum over blocks of what a function returns: an array, or a tuple of them."""
-        answers = self.answers(function, *others)
-        first = next(answers)
-        several = isinstance(first, tuple)
-        sums = [np.array(part, np.float64) for part in (first if several else (first,))]
-        for answer in answers:
-            for place, part in enumerate(answer if several else (answer,)):
-                sums[place] += part
-        return tuple(sums) if several else sums[0]
+        work = self._rule(function, others)
+
+        def added(group: list[slice]) -> Any:
+            return work(group[0]) if len(group) == 1 else _sum(map(work, group))
+
+        return _sum(self._by_groups(added))
+
+    def total_and_each(self, function: Callable[..., Any], *others: Any) -> tuple[Any, Any]:
+        """Return the sum over blocks of the first of two answers, and the second of every edge."""
+        work = self._rule(function, others)
+
+        def added(group: list[slice]) -> Any:
+            return work(group[0]) if len(group) == 1 else _sum_and_rest(map(work, group))
+
+        return _sum_and_rest(self._by_groups(added))
 
     def answers(self, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
         """Return what a function says of every block, in order."""
+        return self._in_order(self._rule(function, others), self.plan.blocks(self.shape[1]))
+
+    def _rule(
+        self, function: Callable[..., Any], others: tuple[Any, ...]
+    ) -> Callable[[slice], Any]:
+        """Return what gives the answer of a block."""
+        read = self.read  # and not the whole table, which may be sent to workers
 
         def work(edges: slice) -> Any:
-            return function(self.read(edges), *(of_edges(other, edges) for other in others))
+            return function(read(edges), *(of_edges(other, edges) for other in others))
 
-        blocks = self.plan.blocks(self.shape[1])
-        return in_order(work, blocks, 1 if len(blocks) == 1 else None)
+        return work
+
+    def _in_order(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
+        few = 1 if len(items) == 1 else None
+        return in_order(work, items, few, shared=self.plan.shared)
+
+    def _by_groups(self, work: Callable[[list[slice]], Any]) -> Iterator[Any]:
+        groups = self.plan.groups(self.shape[1])
+        few = 1 if len(groups) == 1 else None
+        return in_order(work, groups, few, shared=self.plan.shared, singly=True)
 
     def rows(self, subjects: NDArray[np.intp] | slice) -> "EdgeTable":
         """Return the table of some subjects."""
         n = len(range(self.shape[0])[subjects]) if isinstance(subjects, slice) else len(subjects)
-        return replace(
-            self, shape=(n, self.shape[1]), read=lambda edges: self.read(edges)[subjects]
-        )
+        read = self.read
+        return replace(self, shape=(n, self.shape[1]), read=lambda edges: read(edges)[subjects])
 
     def array(self) -> NDArray[Any]:
         """Return the table as one array (n, E); for those that fit into memory."""
@@ -173,8 +207,10 @@ class EdgeTable:
         """Compute all blocks once and keep them."""
         store = self.plan.store(self.shape, dtype)
         blocks = self.plan.blocks(self.shape[1])
-        work = [*enumerate(blocks)]
-        for _ in in_order(lambda job: store.write(job[0], self.read(job[1])), work):
+        read = self.read
+        for _ in self._in_order(
+            lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]
+        ):
             pass
         return StoredTable.on(store, self.plan)
 
@@ -212,6 +248,31 @@ def of_kind(values: Kind, function: Callable[..., NDArray[Any]], *others: Any) -
     else:
         answer = function(values, *others)
     return answer
+
+
+def _sum(answers: Iterable[Any]) -> Any:
+    """Add up arrays, or tuples of them, in order and in double precision."""
+    several, sums = False, []
+    for number, answer in enumerate(answers):
+        several = isinstance(answer, tuple)
+        parts = answer if several else (answer,)
+        if number == 0:
+            sums = [np.array(part, np.float64) for part in parts]
+            continue
+        for total, part in zip(sums, parts, strict=True):
+            np.add(total, part, out=total)
+    return tuple(sums) if several else sums[0]
+
+
+def _sum_and_rest(answers: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Add up the first of two answers of each block; put the second ones behind each other."""
+    rest = []
+
+    def first(answer: tuple[Any, Any]) -> Any:
+        rest.append(answer[1])
+        return answer[0]
+
+    return _sum(map(first, answers)), np.concatenate(rest, axis=-1)
 
 
 def of_edges(values: Any, edges: slice) -> Any:

@@ -1,4 +1,4 @@
-"""Blocks of a computation on several threads, with answers in the order of the blocks."""
+"""Blocks of a computation on threads or on a cluster, with answers in the order of the blocks."""
 
 import os
 import threading
@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
+
+from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
+from stillome.cluster.engine import active_client
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -38,6 +41,11 @@ def _n_processors() -> int:
     return os.cpu_count() or 1
 
 
+def on_a_cluster() -> bool:
+    """Whether blocks are computed by the workers of a Dask client."""
+    return not getattr(_here, "busy", False) and active_client() is not None
+
+
 @contextmanager
 def working(number: int) -> Iterator[None]:
     """Compute this many blocks at a time inside; answers have the same bits for any number."""
@@ -49,11 +57,28 @@ def working(number: int) -> Iterator[None]:
 
 
 def in_order(
-    function: Callable[[Item], Answer], items: Iterable[Item], n: int | None = None
+    function: Callable[[Item], Answer],
+    items: Iterable[Item],
+    n: int | None = None,
+    *,
+    shared: bool = False,
+    singly: bool = False,
 ) -> Iterator[Answer]:
     """Apply a function to items, several at a time, and give the answers in order.
 
     Only a few answers wait at any time, so that large ones can be added up as they come.
+
+    Parameters
+    ----------
+    function : callable
+    items : iterable
+    n : int, optional
+        How many at a time; `n_workers` without.
+    shared : bool, default=False
+        Whether the function changes nothing here and holds no large array, so that the workers of
+        a cluster can do it where a Dask client is active.
+    singly : bool, default=False
+        Whether every item is a task of its own there, as its answer is large.
 
     Examples
     --------
@@ -61,6 +86,10 @@ def in_order(
     [2, 1, 3]
     """
     number = n_workers() if n is None else n
+    if shared and n is None and on_a_cluster():
+        most = 1 if singly else MOST_BLOCKS
+        yield from tasks_in_order(active_client(), function, items, most)
+        return
     if number == 1:
         yield from map(function, items)
         return

@@ -101,6 +101,16 @@ class CountRows(SubjectRows):
         chosen = SubjectRows(self.source, self.rows).some(rows)
         return type(self)(self.source, chosen.rows, self.units[rows])
 
+    def by_path(self) -> Self:
+        """Return the same subjects in a form that is sent to other processes as a path."""
+        sent = SubjectRows(self.source, self.rows).by_path()
+        return type(self)(sent.source, sent.rows, self.units)
+
+
+def own_units_of(rows: SubjectRows) -> Floats | None:
+    """Return the units (n,) of rows of counts; None of others."""
+    return rows.units if isinstance(rows, CountRows) else None
+
 
 @dataclass(frozen=True)
 class OwnUnits:

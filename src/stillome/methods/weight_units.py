@@ -91,8 +91,14 @@ class Unitless(NamedTuple):
     @classmethod
     def of(cls, parts: Iterable[NDArray[Any]]) -> Self:
         """Find the largest value of all parts, and whether all are whole numbers."""
-        found = [(is_whole(part), float(part.max(initial=0))) for part in parts]
-        return cls(all(whole for whole, _ in found), max((size for _, size in found), default=0.0))
+        return cls.joined(cls(is_whole(part), float(part.max(initial=0))) for part in parts)
+
+    @classmethod
+    def joined(cls, found: Iterable[Self]) -> Self:
+        """Put together what was found of several parts."""
+        known = list(found)
+        largest = max((one.largest for one in known), default=0.0)
+        return cls(all(one.whole for one in known), largest)
 
     def __call__(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return one part without its unit."""

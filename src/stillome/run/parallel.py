@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 
+from stillome.cluster.engine import jobs_on_cluster
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.progress import Progress, say_nothing
 from stillome.threads import one_thread
@@ -49,6 +50,8 @@ def run_jobs(
 ) -> list[Answer]:
     """Run callables, `n_jobs` at a time, and return their answers in order.
 
+    Where a Dask client is active, its workers run them, as many at a time as they have threads.
+
     Parameters
     ----------
     jobs : sequence of callables
@@ -66,7 +69,7 @@ def run_jobs(
     """
     answers: list[Answer] = []
     said: dict[str, None] = {}
-    with one_thread_each(n_jobs):
+    with one_thread_each(n_jobs), jobs_on_cluster():
         runs = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(_with_warnings)(job) for job in jobs
         )
@@ -100,6 +103,7 @@ def one_thread_each(n_jobs: int = 1) -> Iterator[None]:
 def _with_warnings(job: Callable[[], Any]) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StillomeWarning)
-        answer = job()
+        with one_thread():  # workers of a cluster may have more
+            answer = job()
     # Warnings of libraries are for developers; in a worker they would be lost.
     return answer, [str(w.message) for w in caught if issubclass(w.category, StillomeWarning)]

@@ -9,6 +9,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from stillome.cluster.engine import jobs_on_cluster
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.validation import check_connectomes
@@ -90,8 +91,8 @@ def compare_methods(
 
     In every fold, a method is fitted once to the training subjects with all traits, after the
     effect of motion in the training subjects was removed from each trait. A method that fails is
-    reported as failed with its reason; the others continue. Fits run in parallel through joblib:
-    ``joblib.parallel_config("dask")`` runs them on a cluster.
+    reported as failed with its reason; the others continue. Fits run in parallel through
+    joblib; where a Dask client is active (``with Client(...)``), its workers run them.
 
     Parameters
     ----------
@@ -148,9 +149,10 @@ def compare_methods(
     )
     X, truth = cohort.edges, _truth(motion_free, cohort)
     # Connectomes are arguments of their own, so that a cluster sends them to a worker once.
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(run_task)(task, X, truth, study, probe, random_state) for task in tasks
-    )
+    with jobs_on_cluster():
+        runs = Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(run_task)(task, X, truth, study, probe, random_state) for task in tasks
+        )
     rows: list[dict[str, Any]] = []
     predictions: list[pd.DataFrame] = []
     for done, run in enumerate(runs, start=1):

@@ -25,6 +25,7 @@ from stillome.evaluate.prediction.trait_prediction import (
 )
 from stillome.exceptions import StillomeError, StillomeWarning
 from stillome.methods.contract import ConnectomeMethod
+from stillome.threads import one_thread
 
 # Failures that valid data can cause; programming errors are not caught.
 FAILURES = (StillomeError, ValueError, RuntimeError, ArithmeticError)
@@ -73,6 +74,7 @@ def make_tasks(
     ]
 
 
+@one_thread()
 def run_task(
     task: Task,
     X: NDArray[Any],

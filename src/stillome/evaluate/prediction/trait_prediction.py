@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from stillome.cluster.engine import jobs_on_cluster
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.residuals import least_squares
 from stillome.evaluate.compare.comparison_data import Study
@@ -18,6 +19,7 @@ from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.exceptions import InputError
 from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.registry import make_method
+from stillome.threads import one_thread
 
 INNER_SHARE = 0.1
 Choices = Mapping[str, Sequence[Any]]
@@ -200,9 +202,11 @@ def predict_trait(
         cohort.n_subjects, cv=cv, repeats=repeats, groups=study.labels, random_state=random_state
     )
     X = cohort.edges
-    tables = Parallel(n_jobs=n_jobs)(
-        delayed(_predict_fold)(model, choices or {}, X, study, fold, random_state) for fold in folds
-    )
+    with jobs_on_cluster():
+        tables = Parallel(n_jobs=n_jobs)(
+            delayed(_predict_fold)(model, choices or {}, X, study, fold, random_state)
+            for fold in folds
+        )
     return pd.concat(tables).sort_values(["repeat"], kind="stable")
 
 
@@ -228,6 +232,7 @@ def check_choices(method: ConnectomeMethod, choices: Choices) -> None:
             raise InputError(f"choices: {name}={values!r}; expected a list of values to try.")
 
 
+@one_thread()
 def _predict_fold(
     method: ConnectomeMethod,
     choices: Choices,

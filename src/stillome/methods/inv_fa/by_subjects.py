@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.subject_rows import SubjectRows
-from stillome.counts.workers import in_order
+from stillome.counts.workers import in_order, on_a_cluster
 from stillome.methods.answer_place import write_subjects
 from stillome.methods.inv_fa.adjusting import log_likelihoods
 from stillome.methods.inv_fa.ordered_table import subject_blocks
@@ -26,7 +26,8 @@ def by_subjects(
     ----------
     rows : SubjectRows
     function : callable
-        From the place of the subjects and their edges (m, E) to an array (m, ...).
+        From the place of the subjects and their edges (m, E) to an array (m, ...). It may be
+        sent to the workers of a cluster, and must not hold the connectomes.
     out : anything that can be assigned to in slices, optional
         The answer of every block is written there as soon as it is made; a new array without.
 
@@ -35,12 +36,13 @@ def by_subjects(
     >>> by_subjects(SubjectRows(np.eye(3)), lambda place, edges: edges.sum(axis=1)).tolist()
     [1.0, 1.0, 1.0]
     """
+    blocks = subject_blocks(rows.shape)
+    read = rows.by_path() if len(blocks) > 1 and on_a_cluster() else rows
 
     def work(place: slice) -> tuple[slice, NDArray[Any]]:
-        return place, function(place, rows[place])
+        return place, function(place, read[place])
 
-    blocks = subject_blocks(rows.shape)
-    parts = in_order(work, blocks, 1 if len(blocks) == 1 else None)
+    parts = in_order(work, blocks, 1 if len(blocks) == 1 else None, shared=True)
     return _collected(parts, len(rows)) if out is None else _written(parts, out)
 
 

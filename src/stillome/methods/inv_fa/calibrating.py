@@ -65,6 +65,7 @@ def _at(
         place = rows[here], columns[here] - edges.start
         return here, [part[place] for part in (counts.read(edges), *laws(edges))]
 
-    for here, parts in in_order(look, counts.plan.blocks(counts.shape[1])):
+    blocks = counts.plan.blocks(counts.shape[1])
+    for here, parts in in_order(look, blocks, shared=counts.plan.shared):
         found[:, here] = parts
     return found[0], found[1], found[2]

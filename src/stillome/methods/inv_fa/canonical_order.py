@@ -75,7 +75,7 @@ def confound_order(edges: AnyTable, confounds: Floats) -> NDArray[np.intp]:
 def edge_ranks(edges: AnyTable) -> NDArray[np.intp]:
     """Return the rank of every edge, shape (E,); subjects must be in their order."""
     table = EdgeTable.of(edges)
-    known = Unitless.of(table.answers(lambda block: block))
+    known = Unitless.joined(table.answers(lambda block: Unitless.of([block])))
     blocks = table.answers(lambda block: [_hash(column) for column in known(block).T])
     hashes = [one for block in blocks for one in block]
     order = sorted(range(len(hashes)), key=hashes.__getitem__)

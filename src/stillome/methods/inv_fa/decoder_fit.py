@@ -125,8 +125,13 @@ class _DecoderFit:
         self.moved = susceptible_functions(
             self.functions, self.latent, self.susceptibility, self.shares
         )
-        self.rates = replace(self.counts, read=self._rates)
         self.dispersion = fit_dispersion(self.counts, self.rates).astype(self.dtype)
+
+    @property
+    def rates(self) -> EdgeTable:
+        """Rates (n, E) at the current estimates."""
+        # Not kept: a table that its own rule refers to would stay on the disk for a while.
+        return replace(self.counts, read=self._rates)
 
     def _own(self, edges: slice) -> AnyFloats:
         """Return what z adds to the log rates of some edges, (n, e)."""

@@ -41,6 +41,6 @@ def imputed(
         law = model.count_law(model.law(latent[rows], motion, motion), motion, floors[rows])
         return rows.start, without_zeros(counts, law, level, lot)
 
-    for start, counts in in_order(draw, subject_blocks(edges.shape)):
+    for start, counts in in_order(draw, subject_blocks(edges.shape), shared=edges.plan.shared):
         store.write_rows(start, counts)
     return StoredTable.on(store, edges.plan)

@@ -36,7 +36,7 @@ from stillome.methods.inv_fa.training_subjects import (
     known_subjects,
 )
 from stillome.methods.inv_fa.tuning import TUNING
-from stillome.methods.own_units import CountRows
+from stillome.methods.own_units import CountRows, own_units_of
 from stillome.methods.storage import check_unchanged, training_hash
 from stillome.methods.synthetic import SyntheticCohort
 from stillome.methods.uncertain_answers import AdjustedConnectomes, AdjustingOptions
@@ -181,22 +181,22 @@ class InvFA(ReweightedFactors):
     @one_thread()
     def infer_confounds(self, X: ArrayLike) -> InferredConfounds:
         """Infer motion from connectomes, with its uncertainty, in the users' units."""
-        rows, infer = self._new_rows(X), self.model_.inference.infer
-        both = by_subjects(rows, lambda _, e: np.stack(infer(self.model_.counts(e)), axis=1))
+        rows, model = self._new_rows(X), self.model_
+        infer = model.inference.infer
+        both = by_subjects(rows, lambda _, e: np.stack(infer(model.counts(e)), axis=1))
         return InferredConfounds(both[:, 0], both[:, 1])
 
     @one_thread()
     def reconstruct(self, X: ArrayLike, *, confounds: ArrayLike | None = None) -> Floats:
         """Return the expected connectomes at the subjects' own motion, shaped like `X`."""
         rows = self._new_rows(X, confounds)
-        motion = self._motion(confounds, len(rows))
+        model, motion = self.model_, self._motion(confounds, len(rows))
+        like, units = rows.form, own_units_of(rows)
 
         def of_block(place: slice, edges: NDArray[Any]) -> Floats:
-            latent, filled = self.model_.encode(edges, motion[place])
-            expected = self.model_.expected(latent, filled, filled)
-            if isinstance(rows, CountRows):
-                expected = expected * rows.units[place, None]
-            return shaped_like(expected, rows.source)
+            latent, filled = model.encode(edges, motion[place])
+            expected = model.expected(latent, filled, filled)
+            return shaped_like(expected if units is None else expected * units[place, None], like)
 
         answer: Floats = by_subjects(rows, of_block)
         return answer
@@ -219,14 +219,16 @@ class InvFA(ReweightedFactors):
         if out is not None:
             check_out(out, rows.source.shape)
 
+        model, like, units = self.model_, rows.form, own_units_of(rows)
+
         def answers(asking: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
             def of_block(place: slice, edges: NDArray[Any]) -> NDArray[Any]:
-                given = (self.model_, edges, motion[place])
+                given = (model, edges, motion[place])
                 answer = asking(*given)
-                if isinstance(rows, CountRows):
+                if units is not None:
                     estimated = answer if asking == asked.connectomes else asked.connectomes(*given)
-                    answer = in_own_units(answer, estimated, rows.units[place], given, level)
-                return shaped_like(answer, rows.source)
+                    answer = in_own_units(answer, estimated, units[place], given, level)
+                return shaped_like(answer, like)
 
             return of_block
 

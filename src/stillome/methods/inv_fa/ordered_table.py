@@ -1,5 +1,6 @@
 """The training subjects as a table that a fit can go through again and again."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.counts.edge_tables import BlockPlan, StoredTable
+from stillome.counts.workers import on_a_cluster
 from stillome.methods.weight_units import Unitless
 
 _ELEMENTS = 2**17  # of a block of subjects, of which a replay needs some thirty arrays
@@ -24,7 +26,7 @@ def in_canonical_order(
     dtype = np.dtype(getattr(source.source, "dtype", np.float64)).newbyteorder("=")
     if known.whole:
         dtype = np.min_scalar_type(int(known.largest))
-    plan = BlockPlan.of(source.shape, memory)
+    plan = replace(BlockPlan.of(source.shape, memory), shared=on_a_cluster())
     store = plan.store(source.shape, dtype)
     for start, part in source.parts():
         store.write_rows(start, part)

@@ -21,11 +21,7 @@ _PASSES = 5
 
 def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     """Return T Tᵀ (n, n) of a table T, and which edges (E,) vary."""
-    gram, varies = np.zeros((len(table), len(table))), []
-    for product, some in table.answers(lambda block: (block @ block.T, block.any(axis=0))):
-        gram += product
-        varies.append(some)
-    return gram, np.concatenate(varies)
+    return table.total_and_each(lambda block: (block @ block.T, block.any(axis=0)))
 
 
 def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
@@ -40,15 +36,15 @@ def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
         starts = range(slab.start, slab.stop, step)
         return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
 
-    def multiply(pair: tuple[slice, slice]) -> None:
+    def multiply(pair: tuple[slice, slice]) -> tuple[slice, slice, NDArray[Any]]:
         one, other = pair
         first = columns(one)
-        product = first.T @ (first if one is other else columns(other))
+        return one, other, first.T @ (first if one == other else columns(other))
+
+    pairs = combinations_with_replacement(slabs, 2)
+    for one, other, product in in_order(multiply, pairs, shared=table.plan.shared):
         gram[one, other] = product
         gram[other, one] = product.T
-
-    for _ in in_order(multiply, combinations_with_replacement(slabs, 2)):
-        pass
     return gram, np.diagonal(gram) > 0
 
 
