@@ -5,7 +5,7 @@ from scipy import special
 
 from stillome.arrays import Floats
 from stillome.counts.quantiles import quantile
-from stillome.counts.tails import SMALLEST_TAIL, at_zero, probability_mass, tail_at
+from stillome.counts.tails import SMALLEST_TAIL, at_zero, mass_and_tail, tail_at
 
 _WALK_BELOW = 12  # from zero, steps of the recursion are cheaper than a cdf up to this floor
 _LEAST_ABOVE = 1e-12
@@ -36,7 +36,7 @@ def scores_above(
     ceiling (`capped`) contains everything above.
     """
     upper = k > mean
-    step, tail = probability_mass(k, mean, size), tail_at(k, mean, size, upper)
+    step, tail = mass_and_tail(k, mean, size, upper)
     at_top = capped > 0
     if at_top.any():
         beyond = np.where(upper, tail, 1 - tail)

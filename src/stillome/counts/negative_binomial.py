@@ -18,6 +18,7 @@ from stillome.counts.tails import (
     SMALLEST_TAIL,
     Flags,
     at_zero,
+    mass_and_tail,
     probability_mass,
     tail_at,
 )
@@ -190,8 +191,7 @@ def _randomised_tail(k: Floats, mean: Floats, size: Floats, share: Floats) -> tu
     tail = at_zero(mean, size) * (1 - share)  # right where k is 0
     some = np.flatnonzero(k > 0)
     k, mean, size, share = k[some], mean[some], size[some], share[some]
-    step = probability_mass(k, mean, size)
-    sign = np.where(upper[some], 1.0, -1.0)
-    edge = tail_at(k, mean, size, upper[some]) + sign * share * step
+    step, beyond = mass_and_tail(k, mean, size, upper[some])
+    edge = beyond + np.where(upper[some], 1.0, -1.0) * share * step
     tail[some] = np.clip(edge, SMALLEST_TAIL, 1.0)
     return tail, upper

@@ -9,8 +9,7 @@ from stillome.counts.tails import (
     SMALLEST_TAIL,
     Flags,
     at_zero,
-    probability_mass,
-    tail_at,
+    mass_and_tail,
 )
 
 # From zero, a step of the recursion is far cheaper than a cdf; beyond this mean it is not.
@@ -97,7 +96,7 @@ def _walk(
 
     Returns the counts reached, which are quantiles, which are too high, the tails and the terms.
     """
-    reached, step = tail_at(k, mean, size, upper), probability_mass(k, mean, size)
+    step, reached = mass_and_tail(k, mean, size, upper)
     sign = np.where(upper, -1.0, 1.0)
     ratio = mean / (size + mean)
     # A tail that shrinks by subtraction keeps its digits only while it stays near its start.

@@ -42,26 +42,48 @@ def log_moments(rates: AnyFloats, dispersions: AnyFloats) -> LogMoments:
     >>> bool(abs(moments.mean[1] - np.log(1000)) < 0.01)
     True
     """
-    table = _table()
     row, row_part = _position(np.log(rates), _LOG_RATES)
     column, column_part = _position(np.log(dispersions), _LOG_DISPERSIONS)
     corner = row * len(_LOG_DISPERSIONS) + column
-    width = len(_LOG_DISPERSIONS)
-    results = []
-    for values in table:
-        flat = values.ravel().astype(rates.dtype)
-        above = corner + width
-        low = flat[corner] + column_part * (flat[corner + 1] - flat[corner])
-        high = flat[above] + column_part * (flat[above + 1] - flat[above])
-        results.append(low + row_part * (high - low))
-    return LogMoments(results[0], np.exp(results[1]))
+    both = row_part * column_part
+    mean, log_sd = (
+        _bilinear(corners, corner, row_part, column_part, both)
+        for corners in _corners(rates.dtype.str)
+    )
+    return LogMoments(mean, np.exp(log_sd, out=log_sd))
 
 
-def _position(values: AnyFloats, grid: Floats) -> tuple[NDArray[np.int32], AnyFloats]:
-    place = (values - values.dtype.type(grid[0])) / values.dtype.type(grid[1] - grid[0])
-    place = np.clip(place, 0, len(grid) - 1.001)
-    cell = np.floor(place)
-    return cell.astype(np.int32), place - cell
+def _bilinear(
+    corners: tuple[AnyFloats, ...], cell: NDArray[np.intp], *parts: AnyFloats
+) -> AnyFloats:
+    """Interpolate inside cells, from the value at a corner and what is added along each side."""
+    found = np.take(corners[0], cell)
+    for values, part in zip(corners[1:], parts, strict=True):
+        more = np.take(values, cell)
+        more *= part
+        found += more
+    return found
+
+
+def _position(values: AnyFloats, grid: Floats) -> tuple[NDArray[np.intp], AnyFloats]:
+    place = values - values.dtype.type(grid[0])
+    place /= values.dtype.type(grid[1] - grid[0])
+    np.clip(place, 0, len(grid) - 1.001, out=place)
+    cell = place.astype(np.intp)
+    place -= np.floor(place)
+    return cell, place
+
+
+@lru_cache(maxsize=2)
+def _corners(dtype: str) -> list[tuple[AnyFloats, ...]]:
+    """Return, for mean and log sd, what bilinear interpolation needs of every cell, flat."""
+    found = []
+    for values in _table():
+        along = np.diff(values, axis=0, append=values[-1:])
+        across = np.diff(values, axis=1, append=values[:, -1:])
+        both = np.diff(along, axis=1, append=along[:, -1:])
+        found.append(tuple(a.ravel().astype(dtype) for a in (values, along, across, both)))
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -102,6 +102,7 @@ class EdgeScores(NamedTuple):
         apart, rng = self._apart(), np.random.default_rng(0)
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[ChanceVariances] = []
+        model = None
         for _ in range(max(round(_NULLS / n_functions), 1)):
             permuted = _permuted(self.functions, rng, self.groups)
             # As in the fit itself, factors do not see what goes with the functions.
@@ -113,6 +114,7 @@ class EdgeScores(NamedTuple):
                 model = fit_pooling(
                     *(slope, own, design, individual, self.n_independent, iterations),
                     may_vanish=may_vanish,
+                    start=model,  # the variances of one null are nearly those of another
                 )
                 found.append(ChanceVariances(model.group_variances, model.own_variance))
         return ChanceVariances.mean(found)

@@ -113,10 +113,14 @@ class EdgeColumns:
     def gram(self, weights: Floats) -> Floats:
         """Return Dᵀ diag(weights) D."""
         dense, regions = self._places
-        weighted = self._dense * weights[:, None]
+        roots = np.sqrt(weights)
+        # A product of a table with its own transpose takes half the time of any other.
+        scaled = self._dense * roots[:, None]
         found = np.empty((self.n_columns, self.n_columns))
-        found[np.ix_(dense, dense)] = self._dense.T @ weighted
-        cross = self._incidence @ weighted
+        found[np.ix_(dense, dense)] = scaled.T @ scaled
+        edges, ends = self._incidence.indices, self._incidence.indptr
+        incidence = sparse.csr_array((roots[edges], edges, ends), shape=self._incidence.shape)
+        cross = incidence @ scaled
         found[np.ix_(regions, dense)] = cross
         found[np.ix_(dense, regions)] = cross.T
         pairs = np.zeros((self.n_regions, self.n_regions))

@@ -19,6 +19,7 @@ from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_subjects,
     leading_eigenvectors,
 )
+from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSpectrum
 
 _EXACT = 4096  # subjects or edges, the fewer of both, up to which the decomposition is exact
 _SUBJECTS = 2048  # from whom the noise of a larger table is estimated
@@ -111,13 +112,14 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     width = int(varies.sum()) if varies.sum() > 1 else n_edges
     if not wide and width < n_edges:
         gram = gram[np.ix_(varies, varies)]
-    values, vectors = np.linalg.eigh(gram / max(n, width))
+    gram /= max(n, width)
+    decomposed = SymmetricSpectrum.of(gram)
+    values = decomposed.values
     # With as many functions of motion as subjects nothing is left to estimate the noise from.
     noise, edge = _noise(values[min(n_lost, n - 1) if wide else 0 :], n, width)
     if n_factors is None:
         n_factors = int((values > noise * edge).sum())
-    kept = slice(None, -n_factors - 1, -1)
-    values, vectors = values[kept], vectors[:, kept]
+    values, vectors = values[: -n_factors - 1 : -1], decomposed.leading(n_factors)
     if not wide:
         turns = np.zeros((n_edges, vectors.shape[1]))
         turns[varies if width < n_edges else slice(None)] = vectors

@@ -24,6 +24,7 @@ from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
 from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
+from stillome.methods.stages.replay.mills import inverse_mills_ratios
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _PROBIT_RANGE = (1e-12, 1 - 1e-9)
@@ -205,11 +206,9 @@ class _PresenceFit:
         probit = self.functions @ slopes.astype(np.float32)
         probit += deviations.astype(np.float32) + usual
         probit += np.float32(self.reliance) * probits
-        np.clip(probit, -5.0, 5.0, out=probit)
-        share = special.ndtr(probit)
-        density = np.exp(-0.5 * probit**2) / np.float32(np.sqrt(2 * np.pi))
-        ratio = density / (share * (1 - share))
-        return _Derivatives((empty.astype(np.float32) - share) * ratio, density * ratio)
+        of_empty, of_present = inverse_mills_ratios(probit)
+        residual = np.where(empty, of_empty, -of_present)
+        return _Derivatives(residual, np.multiply(of_empty, of_present, out=of_empty))
 
     def improve_deviations(self) -> None:
         """Take a Newton step of deviations and reliance."""

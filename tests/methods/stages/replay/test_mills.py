@@ -1,0 +1,23 @@
+"""The table of inverse Mills ratios against the ratios themselves."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from stillome.methods.stages.replay.mills import inverse_mills_ratios
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 3e-6), (np.float64, 1e-6)])
+def test_near_to_the_ratios(dtype: type, error: float) -> None:
+    x = np.linspace(-5, 5, 100_001).astype(dtype)
+    first, second = inverse_mills_ratios(x)
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(first, stats.norm.pdf(exact) / stats.norm.cdf(exact), atol=error)
+    np.testing.assert_allclose(second, stats.norm.pdf(exact) / stats.norm.sf(exact), atol=error)
+    assert first.dtype == dtype
+
+
+def test_beyond_the_ends_as_at_the_ends() -> None:
+    first, second = inverse_mills_ratios(np.array([-9.0, -5.0, 5.0, 9.0]))
+    assert first[0] == first[1]
+    assert second[2] == second[3]
