@@ -237,7 +237,7 @@ def shown(table: pd.DataFrame, method: str, name: str) -> str:
     return text
 
 
-def figures_of(table: pd.DataFrame, name: str) -> dict[str, str]:
+def figures_of(table: pd.DataFrame, name: str) -> dict[str, Any]:
     """Return one figure of the methods that were applied, by the fields of `Claim`."""
     there = [m for m in ALL_COLUMNS if m in set(table["method"])]
     return in_columns({m: shown(table, m, name) for m in there})

@@ -23,6 +23,7 @@ from stillome.studies.applied import (
     figures_of,
     measures,
 )
+from stillome.studies.judged import above, below, held
 from stillome.studies.study import (
     ALL_COLUMNS,
     AS_PUBLISHED,
@@ -125,6 +126,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             on + f"‖large − small‖ after / before (observed 1, truth {ratio[TRUTH]:.2f})",
             **figures_of(table, difference),
             verdict=HOLDS if lowest[GATE] > 0.5 else FAILS,
+            judged=(above(ratio, 0.5),),
             about=OF_GATE,
             why="GATE knows nothing of the nuisance and keeps it.",
         ),
@@ -136,6 +138,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             verdict=verdict(
                 published=highest[AS_PUBLISHED] < noise, inv_fa=highest[INV_FA] < noise
             ),
+            judged=(below(ratio, noise),),
             why="A small group difference alone proves little: the same mean network for everybody "
             "has none at all; see the next two rows.",
         ),
@@ -145,6 +148,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             on + "worst cross-fitted R² of any probe that reads c from z",
             **figures_of(table, "leakage_z"),
             verdict=verdict(published=passes[AS_PUBLISHED], inv_fa=passes[INV_FA]),
+            judged=(held(passes.dropna()),),
             why="The encoder as published never sees c and keeps the overall scale, which the "
             "nuisance moved; two principal components do not show it, a probe does.",
         ),
@@ -155,6 +159,7 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             f"{kept[OBSERVED]:.2f}",
             **figures_of(table, "fidelity"),
             verdict=verdict(published=named[AS_PUBLISHED] > 0.5, inv_fa=named[INV_FA] > 0.5),
+            judged=(above(by_method["identified"], 0.5),),
             why="Judged by half of the networks being nearest to their own without nuisance, since "
             f"edges are drawn anew for each and no decoder can know them: {rates}.",
         ),
@@ -166,5 +171,8 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
         tested = f"{on}worst cross-fitted R² of any probe that reads c from A*"
         judged = verdict(published=passes[AS_PUBLISHED], inv_fa=passes[INV_FA])
         why = "Group means agree long before single networks do."
-        claims.append(Claim(text, "Section 4", tested, **seen, verdict=judged, why=why))
+        decides = (held(passes.dropna()),)
+        claims.append(
+            Claim(text, "Section 4", tested, **seen, verdict=judged, why=why, judged=decides)
+        )
     return claims
