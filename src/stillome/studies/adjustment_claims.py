@@ -10,11 +10,18 @@ import pandas as pd
 from stillome.cohort.edges import edge_indices
 from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate import fidelity_r2
-from stillome.studies.applied import OBSERVED, TRUTH, Applied, Array, figures_of, shown
+from stillome.studies.applied import (
+    OBSERVED,
+    TRUTH,
+    Applied,
+    Array,
+    figures_of,
+    person_figures,
+    shown,
+)
 from stillome.studies.intervals import jackknife, with_interval
 from stillome.studies.judged import above, below, held
 from stillome.studies.study import (
-    ALL_COLUMNS,
     AS_PUBLISHED,
     FAILS,
     GATE,
@@ -129,33 +136,31 @@ def _person(table: pd.DataFrame, figure: str, on: str, *, known: bool, best: flo
     """Judge whether A* is the person: its share of the best possible decoder, and who is found."""
     found = table.set_index("method")
     named = found["identified"]
-    rates = ", ".join(f"{m} {named[m]:.2f}" for m in ALL_COLUMNS if m in named)
     if not known or best is None:
         return Claim(
             PERSON,
             figure,
-            on + "R² of A* against the observed networks, with their motion",
-            **figures_of(table, "fidelity"),
+            on + "R² of A* against the observed networks, with their motion, and share of people "
+            "nearest to their own",
+            **person_figures(table),
             verdict=NO_VERDICT,
             why="Without the truth A* can only be compared with the observed networks, by which "
-            f"changing nothing would be best (1.00). Nearest to their own: {rates}.",
+            "changing nothing would be best (1.00).",
         )
     share = found["fidelity_low"] / best
     kept = (share > 0.5) & (found["identified_low"] > 0.5)
-    shares = ", ".join(
-        f"{m} {found['fidelity'][m] / best:.2f}" for m in ALL_COLUMNS if m in found.index
-    )
     return Claim(
         PERSON,
         figure,
-        on + "R² of A* against the same people's motion-free networks; observed "
-        f"{found['fidelity'][OBSERVED]:.2f}, best possible decoder {best:.2f}",
-        **figures_of(table, "fidelity"),
+        on + "R² of A* against the same people's motion-free networks, as a share of the best "
+        f"possible decoder's {best:.2f} (observed {found['fidelity'][OBSERVED] / best:.2f}), and "
+        "share of people nearest to their own",
+        **person_figures(table, best),
         verdict=_verdict(kept),
         judged=(above(found["fidelity"] / best, 0.5), above(named, 0.5)),
         why="Judged by more than half of what the generator's own motion-free rate reaches, the "
-        f"best that any decoder can, and by half of the people identified. Shares: {shares}; "
-        f"identified: {rates}.",
+        "best that any decoder can, and by more than half of the people identified. A share above "
+        "1 is of a method that keeps the person's own counts and decodes nothing.",
     )
 
 

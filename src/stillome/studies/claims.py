@@ -38,7 +38,7 @@ from stillome.studies.study import (
     Claim,
 )
 
-HEAD = ("claim", "how it was tested", *ALL_COLUMNS, "verdict", "why")
+HEAD = ("", "claim", *ALL_COLUMNS, "verdict")
 VERDICTS = (HOLDS, ONLY_INV_FA, FAILS, UNTESTABLE, NO_VERDICT)
 SAME = ("Quick", "Data", "Versions")
 CODE_AND_TEXT = (
@@ -64,7 +64,7 @@ def claims_page(claims: Mapping[str, Sequence[Claim]], manifest: Mapping[str, An
         "figures are means over seeds, brackets are their 95 % intervals over seeds (Student's t), "
         "and the verdict is given by these. It is *not testable on simulated data* if its answer "
         "was put into the simulation; there is *no verdict* where the data cannot give one. "
-        "With one seed brackets are explained under “how it was tested”; a dash means that a "
+        "With one seed brackets are explained below each table; a dash means that a "
         "method has no such figure. Simulated cohorts stand in for HCP and ABCD unless real data "
         "are named above: a claim about people that does not hold here may hold for them.",
         "## Settings",
@@ -157,15 +157,17 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
 
 
 def _table(claims: Sequence[Claim]) -> str:
-    rows = [HEAD, ("---",) * len(HEAD)]
-    for claim in claims:
-        said = f"{claim.claim} ({claim.section})"
+    """Return the figures of a study as a table, and below it how each was tested and why."""
+    rows, notes = [HEAD, ("---",) * len(HEAD)], []
+    for number, claim in enumerate(claims, start=1):
         figures = (
             *(claim.as_published, claim.converged),
             *(claim.gate, claim.gate_converged, claim.inv_fa),
         )
-        rows.append((said, claim.tested, *figures, f"**{claim.verdict}**", claim.why))
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+        rows.append((str(number), claim.claim, *figures, f"**{claim.verdict}**"))
+        notes.append(f"{number}. {_cell(f'*{claim.section}.* {claim.tested}. {claim.why}')}")
+    lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    return "\n".join([*lines, "", *notes])
 
 
 def _cell(text: str) -> str:
