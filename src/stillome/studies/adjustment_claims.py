@@ -10,10 +10,18 @@ import pandas as pd
 from stillome.cohort.edges import edge_indices
 from stillome.cohort.motion_groups import MotionGroups
 from stillome.evaluate import fidelity_r2
-from stillome.studies.applied import OBSERVED, TRUTH, Applied, Array, figures_of, shown
+from stillome.studies.applied import (
+    OBSERVED,
+    TRUTH,
+    Applied,
+    Array,
+    figures_of,
+    person_figures,
+    shown,
+)
 from stillome.studies.intervals import jackknife, with_interval
+from stillome.studies.judged import above, below, held
 from stillome.studies.study import (
-    ALL_COLUMNS,
     AS_PUBLISHED,
     FAILS,
     GATE,
@@ -64,6 +72,7 @@ def claims_of(
             on + "worst cross-fitted R² of any probe that reads motion from z",
             **figures_of(table, "leakage_z"),
             verdict=_verdict(found["leakage_z_passes"]),
+            judged=(held(found["leakage_z_passes"].dropna()),),
             why="Motion moves the overall scale, which an encoder that never sees c keeps; the gap "
             "in two principal components may close while a probe still reads it.",
         )
@@ -77,6 +86,7 @@ def claims_of(
                 f"{found.loc[OBSERVED, 'leakage_adjusted']:.2f}",
                 **figures_of(table, "leakage_adjusted"),
                 verdict=_verdict(found["leakage_adjusted_passes"]),
+                judged=(held(found["leakage_adjusted_passes"].dropna()),),
                 why="A* as published is decoded from a z that carries information about motion.",
             )
         )
@@ -98,6 +108,7 @@ def _gate(table: pd.DataFrame, columns: tuple[str, ...], figure: str, on: str) -
         shown(table, GATE, "leakage_z"),
         NOT_TESTED,
         verdict=FAILS if found.loc[GATE, "leakage_z_passes"] else HOLDS,
+        judged=(held({GATE: not found.loc[GATE, "leakage_z_passes"]}),),
         about=OF_GATE,
         why=f"GATE is not given {' and '.join(columns)}; group difference of its reconstructions "
         f"{shown(table, GATE, f'difference_{columns[0]}')} of the observed one.",
@@ -114,6 +125,7 @@ def _difference(table: pd.DataFrame, column: str, figure: str, on: str, *, known
         on + "‖large − small‖ after / before" + reached,
         **figures_of(table, f"difference_{column}"),
         verdict=_verdict(highest < SHRUNK),
+        judged=(below(ratio, SHRUNK),),
         why=f"Judged by an interval below {SHRUNK}; people differ by chance as well, so that a "
         "difference below the truth's own means that differences between people were removed, not "
         "motion.",
@@ -124,32 +136,31 @@ def _person(table: pd.DataFrame, figure: str, on: str, *, known: bool, best: flo
     """Judge whether A* is the person: its share of the best possible decoder, and who is found."""
     found = table.set_index("method")
     named = found["identified"]
-    rates = ", ".join(f"{m} {named[m]:.2f}" for m in ALL_COLUMNS if m in named)
     if not known or best is None:
         return Claim(
             PERSON,
             figure,
-            on + "R² of A* against the observed networks, with their motion",
-            **figures_of(table, "fidelity"),
+            on + "R² of A* against the observed networks, with their motion, and share of people "
+            "nearest to their own",
+            **person_figures(table),
             verdict=NO_VERDICT,
             why="Without the truth A* can only be compared with the observed networks, by which "
-            f"changing nothing would be best (1.00). Nearest to their own: {rates}.",
+            "changing nothing would be best (1.00).",
         )
     share = found["fidelity_low"] / best
     kept = (share > 0.5) & (found["identified_low"] > 0.5)
-    shares = ", ".join(
-        f"{m} {found['fidelity'][m] / best:.2f}" for m in ALL_COLUMNS if m in found.index
-    )
     return Claim(
         PERSON,
         figure,
-        on + "R² of A* against the same people's motion-free networks; observed "
-        f"{found['fidelity'][OBSERVED]:.2f}, best possible decoder {best:.2f}",
-        **figures_of(table, "fidelity"),
+        on + "R² of A* against the same people's motion-free networks, as a share of the best "
+        f"possible decoder's {best:.2f} (observed {found['fidelity'][OBSERVED] / best:.2f}), and "
+        "share of people nearest to their own",
+        **person_figures(table, best),
         verdict=_verdict(kept),
+        judged=(above(found["fidelity"] / best, 0.5), above(named, 0.5)),
         why="Judged by more than half of what the generator's own motion-free rate reaches, the "
-        f"best that any decoder can, and by half of the people identified. Shares: {shares}; "
-        f"identified: {rates}.",
+        "best that any decoder can, and by more than half of the people identified. A share above "
+        "1 is of a method that keeps the person's own counts and decodes nothing.",
     )
 
 
@@ -168,6 +179,7 @@ def resemblance_claim(X: Array, applied: Mapping[str, Applied], figure: str, on:
         on + "r of edge means, adjusted and observed [95 %, jackknife over subjects]",
         **in_columns({m: with_interval(r, bounds) for m, (r, bounds) in found.items()}),
         verdict=verdict(published=holds[AS_PUBLISHED], inv_fa=holds[INV_FA]),
+        judged=(above({m: r for m, (r, _) in found.items()}, ALIKE),),
         why=f"Judged by an interval of r above {ALIKE}. Any method that rebuilds the mean network "
         "fulfils it.",
     )
@@ -230,6 +242,7 @@ def correction_claim(
         "and in the large motion group; the second less twice the first [95 %, jackknife]",
         **in_columns(shares),
         verdict=verdict(published=holds[AS_PUBLISHED], inv_fa=holds[INV_FA]),
+        judged=(above({m: value for m, (value, _) in more.items()}, 0.0),),
         why="Judged by an interval above 0: more than twice as many edges. The cut at 100 fibres "
         "is that of the paper's figure.",
     )

@@ -237,7 +237,25 @@ def shown(table: pd.DataFrame, method: str, name: str) -> str:
     return text
 
 
-def figures_of(table: pd.DataFrame, name: str) -> dict[str, str]:
+def figures_of(table: pd.DataFrame, name: str) -> dict[str, Any]:
     """Return one figure of the methods that were applied, by the fields of `Claim`."""
     there = [m for m in ALL_COLUMNS if m in set(table["method"])]
     return in_columns({m: shown(table, m, name) for m in there})
+
+
+def person_figures(table: pd.DataFrame, best: float = 1.0) -> dict[str, Any]:
+    """Return how much of a person A* keeps: R² as a share of the best, and who is identified."""
+    found = table.set_index("method")
+
+    def told(name: str, row: "pd.Series[Any]", scale: float) -> str:
+        value, low, high = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
+        text = with_interval(value, (low, high))
+        unseen = row.get(f"{name}_unseen", np.nan) / scale
+        return text if pd.isna(unseen) else f"{text}, unseen {unseen:.2f}".replace("-", "−")
+
+    cells = {}
+    for m in ALL_COLUMNS:
+        if m in found.index:
+            row = found.loc[m]
+            cells[m] = f"{told('fidelity', row, best)}; identified {told('identified', row, 1.0)}"
+    return in_columns(cells)

@@ -12,7 +12,9 @@ from stillome.plot import house_style
 from stillome.plot.palette import method_looks
 from stillome.studies import study
 from stillome.studies.intervals import with_interval
+from stillome.studies.judged import Judged, above, held
 from stillome.studies.study import (
+    ALL_COLUMNS,
     AS_PUBLISHED,
     GATE,
     INV_FA,
@@ -77,12 +79,13 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
     def lost(method: str) -> bool:
         return bool(at.loc[(method, 0.9999), f"{Z_RATE} high"] < ENOUGH)
 
-    shown = {m: f"{told(m, 0.5)} at 0.5, {told(m, HELD)} at 0.9" for m in (AS_PUBLISHED, GATE)}
-    shown[INV_FA] = f"{told(INV_FA, 0.5)} at 0.5, {told(INV_FA, HELD)} at 0.9 with c as a number; "
-    shown[INV_FA] += f"{told(CATEGORIES, 0.5)}, {told(CATEGORIES, HELD)} {AS_CATEGORIES}"
+    there = [m for m in ALL_COLUMNS if m in set(table["method"])]
+    shown = {m: f"{told(m, 0.5)} at 0.5, {told(m, HELD)} at 0.9" for m in there}
+    shown[INV_FA] += f"; {told(CATEGORIES, 0.5)}, {told(CATEGORIES, HELD)} {AS_CATEGORIES}"
     best = keeps(INV_FA) or keeps(CATEGORIES)
     adjusted = {m: at.loc[(m, HELD), A_RATE] for m in (AS_PUBLISHED, GATE, INV_FA, CATEGORIES)}
-    first = {m: _breakdown(at.loc[m]) for m in (AS_PUBLISHED, GATE, INV_FA, CATEGORIES)}
+    first = {m: _breakdown(at.loc[m]) for m in [*there, CATEGORIES]}
+    own = (_found_at(at, 0.5), _found_at(at, HELD))
     return [
         Claim(
             "The same network gives the same z at c = 0.5 and 0.9 as without motion.",
@@ -91,6 +94,7 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             "motion [95 %, bootstrap over networks]",
             **in_columns(shown),
             verdict=study.verdict(published=keeps(AS_PUBLISHED), inv_fa=best),
+            judged=own,
             why="A* at c = 0.9 is nearest to the own network for "
             + ", ".join(f"{value:.0%} ({m})" for m, value in adjusted.items())
             + "; raw networks also pass by correlation, since motion only scales them.",
@@ -103,12 +107,19 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             verdict=study.verdict(
                 published=keeps(AS_PUBLISHED) and lost(AS_PUBLISHED), inv_fa=best
             ),
+            judged=(*own, held({AS_PUBLISHED: lost(AS_PUBLISHED), INV_FA: True})),
             why="inv-FA at c = 0.99, 0.999, 0.9999 identifies "
             + ", ".join(f"{at.loc[(CATEGORIES, c), Z_RATE]:.0%}" for c in (0.99, 0.999, 0.9999))
             + f" {AS_CATEGORIES}: weights that small are read as empty edges.",
         ),
         _overlap_claim(apart),
     ]
+
+
+def _found_at(at: pd.DataFrame, c: float) -> Judged:
+    """Return who is found by z at one level; inv-FA in the better of its two ways."""
+    rate = at.xs(c, level="c")[Z_RATE].drop("raw", errors="ignore")
+    return above({**rate, INV_FA: max(rate[INV_FA], rate[CATEGORIES])}, ENOUGH)
 
 
 def _breakdown(rows: pd.DataFrame) -> str:
@@ -120,10 +131,11 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
     at = apart.set_index(["method", "level"])
     shown = {
         m: ", ".join(f"{at.loc[(m, step), 'distance']:.1f}" for step in range(1, 6))
-        for m in (AS_PUBLISHED, GATE, INV_FA)
+        for m in ALL_COLUMNS
+        if m in set(apart["method"])
     }
     near = {m: at.loc[(m, 1), "p_value"] > 0.05 for m in shown}
-    p = {m: f"{at.loc[(m, 1), 'p_value']:.2g} and {at.loc[(m, 5), 'p_value']:.2g}" for m in shown}
+    p = {m: " and ".join(f"p = {at.loc[(m, k), 'p_value']:.2g}" for k in (1, 5)) for m in shown}
     return Claim(
         "z of networks with and without motion overlap while motion is small.",
         "Appendix H, components of z",
@@ -131,6 +143,8 @@ def _overlap_claim(apart: pd.DataFrame) -> Claim:
         "those without motion, in two components; permutation p at μ = 0.5",
         **in_columns(shown),
         verdict=study.verdict(published=near[AS_PUBLISHED], inv_fa=near[INV_FA]),
-        why=f"p at the first and the last level: {p[AS_PUBLISHED]} {AS_PUBLISHED}, "
-        f"{p[GATE]} {GATE}, {p[INV_FA]} {INV_FA}; in the paper they separate at the last level.",
+        judged=(held(near),),
+        why=f"p at the first and the last level: {AS_PUBLISHED} {p[AS_PUBLISHED]}, "
+        f"{GATE} {p[GATE]}, {INV_FA} {p[INV_FA]}; in the paper they separate at the last "
+        "level.",
     )

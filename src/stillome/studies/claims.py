@@ -11,7 +11,6 @@ writes it too.
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,9 @@ import pandas as pd
 
 from stillome.exceptions import FileError
 from stillome.studies.catalogue import STUDIES
+from stillome.studies.judged import from_text
 from stillome.studies.network_training import settings_in_words
+from stillome.studies.over_seeds import over_seeds
 from stillome.studies.study import (
     ALL_COLUMNS,
     AS_PUBLISHED,
@@ -30,7 +31,6 @@ from stillome.studies.study import (
     MANIFEST,
     MODEL,
     NO_VERDICT,
-    NOT_TESTED,
     OF_GATE,
     ONLY_INV_FA,
     QUICK_NOTE,
@@ -38,14 +38,13 @@ from stillome.studies.study import (
     Claim,
 )
 
-HEAD = ("claim", "how it was tested", *ALL_COLUMNS, "verdict", "why")
+HEAD = ("", "claim", *ALL_COLUMNS, "verdict")
 VERDICTS = (HOLDS, ONLY_INV_FA, FAILS, UNTESTABLE, NO_VERDICT)
 SAME = ("Quick", "Data", "Versions")
 CODE_AND_TEXT = (
-    "Settings are those of the paper's text. The public code of the method differs from the text: "
-    "it has dense layers of V² units after the decoder (26 million parameters, where the "
-    "text's network has less than one), its latent size is the number of regions, and α and ξ are "
-    "not among the parameters that its optimiser updates. It was not run here. Appendix D prints "
+    "Settings are those of the paper's text. The authors' released code differs from the text: a "
+    "dense layer from V² to V² values follows ξ + ψ, ξ and α are not trained, and counts are "
+    "divided by 100. That code was not run for this page. Appendix D prints "
     "the pairwise Gaussian KL with one term exchanged (Σ₁⁻¹ for Σ₀⁻¹ in the quadratic form) and "
     "log(σ)² for log σ²; equation (10) prints log p(y | z) without the factor 1 + λ and with the "
     "opposite sign, where Appendix D has both right. The correct forms are used."
@@ -61,11 +60,13 @@ def claims_page(claims: Mapping[str, Sequence[Claim]], manifest: Mapping[str, An
         f"A claim *holds* if the paper's own model fulfils it with the paper's settings "
         f"({AS_PUBLISHED}), by its interval and not by the point. It *holds only for {INV_FA}* if "
         f"stillome's default does and the paper's model does not; {INV_FA} is a factor analysis "
-        "and not a variational auto-encoder. It is *not testable on simulated data* if its answer "
+        "and not a variational auto-encoder. With several seeds, each with a cohort of its own, "
+        "figures are means over seeds, brackets are their 95 % intervals over seeds (Student's t), "
+        "and the verdict is given by these. It is *not testable on simulated data* if its answer "
         "was put into the simulation; there is *no verdict* where the data cannot give one. "
-        "Brackets are intervals, explained under “how it was tested”; a dash means that a method "
-        "has no such figure. Simulated cohorts stand in for HCP and ABCD unless real data are "
-        "named above: a claim about people that does not hold here may hold for them.",
+        "With one seed brackets are explained below each table; a dash means that a "
+        "method has no such figure. Simulated cohorts stand in for HCP and ABCD unless real data "
+        "are named above: a claim about people that does not hold here may hold for them.",
         "## Settings",
         settings_in_words(),
         CODE_AND_TEXT,
@@ -88,8 +89,8 @@ def _counts(claims: Sequence[Claim]) -> str:
 def page_of_folders(folders: Sequence[Path]) -> str:
     """Return the page of the studies whose results these folders hold, one folder for each seed.
 
-    Figures of several seeds stand one after the other, and the verdict is the worst of them. A
-    study that was run with some of the seeds only is headed by those.
+    With several seeds figures are means over seeds with their intervals, and verdicts are given by
+    these (`over_seeds`). A study that was run with some of the seeds only is headed by those.
 
     Raises
     ------
@@ -101,12 +102,13 @@ def page_of_folders(folders: Sequence[Path]) -> str:
     if any(manifest[key] != manifests[0][key] for manifest in manifests for key in SAME):
         places = ", ".join(map(str, folders))
         raise FileError(f"{places}: studies made with different options or versions; redo them.")
-    joined = {}
+    joined, simulated = {}, manifests[0]["Data"] is None
     for name in STUDIES:
         runs = [found[name] for found, _ in pages if name in found]
         seeds = ", ".join(str(told[0]["Seed"]) for found, told in pages if name in found)
         few = 0 < len(runs) < len(pages)
-        joined[f"{name} (seed {seeds})" if few else name] = _over_seeds(runs) if runs else []
+        title = f"{name} (seed {seeds})" if few else name
+        joined[title] = over_seeds(runs, simulated=simulated) if runs else []
     told = {key: _different(manifests, key) for key in ("Seed", "Commit")}
     told["Command"] = _different(manifests, "Command", "; ")
     return claims_page(joined, manifests[0] | told)
@@ -118,25 +120,6 @@ def _different(manifests: Sequence[Mapping[str, Any]], key: str, between: str = 
     )
 
 
-def _over_seeds(runs: Sequence[Sequence[Claim]]) -> list[Claim]:
-    """Join the claims of the same study with several seeds."""
-    if len(runs) == 1:
-        return list(runs[0])
-    order = {verdict: place for place, verdict in enumerate(VERDICTS)}
-    joined = []
-    for same in zip(*runs, strict=True):
-        verdicts = [claim.verdict for claim in same]
-        worst = max(verdicts, key=order.__getitem__)
-        texts = {
-            field: " · ".join(getattr(claim, field) for claim in same)
-            for field in ("as_published", "converged", "gate", "gate_converged", "inv_fa")
-            if any(getattr(claim, field) != NOT_TESTED for claim in same)
-        }
-        by_seed = "" if len(set(verdicts)) == 1 else f" By seed: {', '.join(verdicts)}."
-        joined.append(replace(same[0], **texts, verdict=worst, why=same[0].why + by_seed))
-    return joined
-
-
 def _read(folder: Path) -> tuple[dict[str, list[Claim]], list[dict[str, Any]]]:
     found, manifests = {}, []
     for name in STUDIES:
@@ -145,12 +128,18 @@ def _read(folder: Path) -> tuple[dict[str, list[Claim]], list[dict[str, Any]]]:
             table = pd.read_csv(
                 folder / name / "claims.tsv", sep="\t", dtype=str, keep_default_na=False
             )
-            found[name] = [Claim(**row) for row in table.to_dict("records")]
+            found[name] = [_claim(row) for row in table.to_dict("records")]
     if not found:
         raise FileError(f"{folder}: no results of a study; run stillome reproduce first.")
     if any(manifest["Seed"] != manifests[0]["Seed"] for manifest in manifests):
         raise FileError(f"{folder}: studies made with different seeds; redo them.")
     return found, manifests
+
+
+def _claim(row: dict[Any, str]) -> Claim:
+    """Return the claim of one row of ``claims.tsv``."""
+    texts: dict[str, Any] = {name: text for name, text in row.items() if name != "judged"}
+    return Claim(**texts, judged=from_text(row.get("judged", "")))
 
 
 def _made_by(manifest: Mapping[str, Any]) -> str:
@@ -168,15 +157,17 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
 
 
 def _table(claims: Sequence[Claim]) -> str:
-    rows = [HEAD, ("---",) * len(HEAD)]
-    for claim in claims:
-        said = f"{claim.claim} ({claim.section})"
+    """Return the figures of a study as a table, and below it how each was tested and why."""
+    rows, notes = [HEAD, ("---",) * len(HEAD)], []
+    for number, claim in enumerate(claims, start=1):
         figures = (
             *(claim.as_published, claim.converged),
             *(claim.gate, claim.gate_converged, claim.inv_fa),
         )
-        rows.append((said, claim.tested, *figures, f"**{claim.verdict}**", claim.why))
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+        rows.append((str(number), claim.claim, *figures, f"**{claim.verdict}**"))
+        notes.append(f"{number}. {_cell(f'*{claim.section}.* {claim.tested}. {claim.why}')}")
+    lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    return "\n".join([*lines, "", *notes])
 
 
 def _cell(text: str) -> str:

@@ -45,7 +45,9 @@ def cohort_claims(cohorts: Sequence[StudyCohort], seed: int) -> list[Claim]:
             "Groups of large and small motion are closer to each other in HCP than in ABCD.",
             "Section 5.1, Figure 4",
             f"distance of the groups in two components of the networks, in sd: {'; '.join(gaps)}",
-            *rest,
+            *rest[:-1],
+            f"{why} The paper's sentence names the panels the other way round; its reason, that "
+            "adults move less, is what is meant here.",
             about=DATA,
         ),
     ]

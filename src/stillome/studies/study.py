@@ -33,7 +33,7 @@ was put into a simulation is `UNTESTABLE` on it.
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +49,7 @@ from stillome.methods.contract import ConnectomeMethod
 from stillome.methods.registry import make_method
 from stillome.persistence import write_json, write_table, written_aside
 from stillome.plot import save_figure
+from stillome.studies.judged import Judged, to_text
 from stillome.studies.network_training import CONVERGED_TRAINING, published_training
 from stillome.studies.source_commit import source_commit
 
@@ -111,6 +112,9 @@ class Claim:
         The statistic for the same networks trained to convergence; not in quick runs.
     about : str
         Whom the claim is about.
+    judged : tuple of Judged
+        The figures that decide, for runs with several seeds; none where a rule cannot be written
+        so: then every seed must give the verdict.
     """
 
     claim: str
@@ -124,6 +128,11 @@ class Claim:
     converged: str = NOT_TESTED
     gate_converged: str = NOT_TESTED
     about: str = MODEL
+    judged: tuple[Judged, ...] = ()
+
+    def as_row(self) -> dict[str, str]:
+        """Return the row of ``claims.tsv``."""
+        return vars(self) | {"judged": to_text(self.judged)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +175,9 @@ def write_outcome(
             save_figure(figure, aside / title, dpi=options.size(200, 80))
         for title, table in outcome.numbers.items():
             write_table(aside / f"{title}.tsv", table)
-        write_table(aside / "claims.tsv", pd.DataFrame([asdict(claim) for claim in outcome.claims]))
+        write_table(
+            aside / "claims.tsv", pd.DataFrame([claim.as_row() for claim in outcome.claims])
+        )
         seconds = round(time.perf_counter() - begun, 1)
         told = manifest_of(options, command=command, inputs=outcome.inputs)
         what = {"Study": name, "Figures": list(outcome.figures), "Numbers": list(outcome.numbers)}
@@ -248,7 +259,7 @@ def verdict(*, published: bool, inv_fa: bool) -> Verdict:
     return ONLY_INV_FA if inv_fa else FAILS
 
 
-def in_columns(shown: Mapping[str, str]) -> dict[str, str]:
+def in_columns(shown: Mapping[str, str]) -> dict[str, Any]:
     """Return one text per method, by the fields of `Claim`.
 
     Examples

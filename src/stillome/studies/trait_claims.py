@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from stillome.evaluate import ComparisonResult, trait_separation
 from stillome.studies import study
 from stillome.studies.intervals import with_interval
+from stillome.studies.judged import Judged, above, held
 from stillome.studies.study import (
     ALL_COLUMNS,
     AS_PUBLISHED,
@@ -60,6 +61,7 @@ def prediction_claims(result: ComparisonResult, cohort: StudyCohort, section: st
             tested,
             **shown,
             verdict=judged(lambda m: wins[m] == len(r) and ahead[m]),
+            judged=(held({m: n == len(r) for m, n in wins.items()}), _gain(folds, LINEAR)),
             why=f"{better}{wins[INV_FA]} by {INV_FA}, of {len(r)} traits ({linear}); the interval "
             "of the mean difference over folds must be above 0 too.",
         ),
@@ -69,6 +71,7 @@ def prediction_claims(result: ComparisonResult, cohort: StudyCohort, section: st
             tested,
             **shown,
             verdict=judged(lambda m: near[m] > half and as_good[m]),
+            judged=(above(near, half), _gain(folds, [GATE], -COMPARABLE)),
             why=f"Not more than {COMPARABLE} below GATE for {near[AS_PUBLISHED]} of {len(r)} "
             f"traits by {AS_PUBLISHED}, {near[INV_FA]} by {INV_FA}.",
         ),
@@ -86,6 +89,12 @@ def _surely_above(first: "pd.Series[float]", second: "pd.Series[float]", margin:
     return bool(low > margin)
 
 
+def _gain(folds: pd.DataFrame, others: list[str], bound: float = 0.0) -> Judged:
+    """Return by how much the mean r exceeds the best of others, for each of our columns."""
+    there = [m for m in ALL_COLUMNS if m in folds.index]
+    return above((folds.loc[there] - folds.loc[others].max()).mean(axis=1), bound)
+
+
 def _improvement_claim(r: pd.DataFrame, folds: pd.DataFrame, section: str, tested: str) -> Claim:
     gains = {m: r[m] / r["raw"].clip(lower=0.01) - 1 for m in ALL_COLUMNS if m in r}
     many = {m: int((gain >= 0.05).sum()) for m, gain in gains.items()}
@@ -98,6 +107,7 @@ def _improvement_claim(r: pd.DataFrame, folds: pd.DataFrame, section: str, teste
         "scanned, smallest to largest over traits",
         **in_columns({m: f"{g.min():+.0%} to {g.max():+.0%}" for m, g in gains.items()}),
         verdict=study.verdict(published=holds[AS_PUBLISHED], inv_fa=holds[INV_FA]),
+        judged=(above(many, len(r) / 2), _gain(folds, ["raw"])),
         why="Judged by 5 % or more for most traits, with an interval over folds above 0; traits: "
         + ", ".join(f"{m} {n}" for m, n in many.items()) + f" of {len(r)}.",
     )  # fmt: skip
@@ -105,7 +115,7 @@ def _improvement_claim(r: pd.DataFrame, folds: pd.DataFrame, section: str, teste
 
 def _sog_claim(r: pd.DataFrame, cohort: StudyCohort, section: str) -> Claim:
     named = [trait for trait in ("oral reading", "fluid intelligence") if trait in r.index]
-    gaps = {m: (r.loc[named, "sog"] - r.loc[named, m]).abs() for m in SHOWN}
+    gaps = {m: (r.loc[named, "sog"] - r.loc[named, m]).abs() for m in ALL_COLUMNS if m in r}
     near = all((gaps[m] <= COMPARABLE).all() for m in (AS_PUBLISHED, GATE))
     return Claim(
         "SOG predicts oral reading and fluid intelligence about as well as GATE and inv-VAE.",
@@ -120,15 +130,20 @@ def _sog_claim(r: pd.DataFrame, cohort: StudyCohort, section: str) -> Claim:
 
 def _nonlinear_claim(r: pd.DataFrame, folds: pd.DataFrame, section: str, tested: str) -> Claim:
     """ComBat with a smooth effect of motion is ComBat without its linearity."""
-    over = {m: _surely_above(folds.loc[m], folds.loc["combat"], 0.0) for m in SHOWN}
+    there = [m for m in ALL_COLUMNS if m in r]
+    over = {m: _surely_above(folds.loc[m], folds.loc["combat"], 0.0) for m in there}
     smooth = _surely_above(folds.loc["combat-gam"], folds.loc["combat"], 0.0)
     return Claim(
         "inv-VAE does better than ComBat because the effect of motion is not linear.",
         f"Section 1; {section}",
         tested.split(":", maxsplit=1)[0] + ": mean r less ComBat's",
-        **in_columns({m: f"{r[m].mean() - r['combat'].mean():+.2f}" for m in SHOWN}),
+        **in_columns({m: f"{r[m].mean() - r['combat'].mean():+.2f}" for m in there}),
         verdict=study.verdict(
             published=over[AS_PUBLISHED] and smooth, inv_fa=over[INV_FA] and smooth
+        ),
+        judged=(
+            _gain(folds, ["combat"]),
+            above(dict.fromkeys(over, (folds.loc["combat-gam"] - folds.loc["combat"]).mean()), 0.0),
         ),
         why="Holds if a method is surely better than ComBat, and ComBat with splines of motion "
         f"(ComBat-GAM, {r['combat-gam'].mean() - r['combat'].mean():+.2f}) is so as well.",
@@ -147,7 +162,8 @@ def separation_claims(
     distances = _resampled_distances(latents, traits, draws, seed)
     means = table.groupby("method")["distance"].mean()
     limits = distances.quantile([0.025, 0.975])
-    found = in_columns({m: with_interval(means[m], tuple(limits[m])) for m in SHOWN})
+    there = [m for m in ALL_COLUMNS if m in limits]
+    found = in_columns({m: with_interval(means[m], tuple(limits[m])) for m in there})
     wider = distances.sub(distances[GATE], axis=0).quantile([0.025, 0.975])
     apart = (table["p_fdr"] <= 0.05).groupby(table["method"]).sum()
     tested = f"{name}: distance in sd, mean over traits [95 %, bootstrap over subjects]"
@@ -167,6 +183,7 @@ def separation_claims(
             verdict=study.verdict(
                 published=apart[AS_PUBLISHED] > half, inv_fa=apart[INV_FA] > half
             ),
+            judged=(above(apart, half),),
             why=f"Traits with separated ends, of {len(traits.columns)} (permutation p, false "
             f"discovery rate 5 %): {counted}; in all of z: {whole}.",
         ),
@@ -178,6 +195,7 @@ def separation_claims(
             verdict=study.verdict(
                 published=wider[AS_PUBLISHED].iloc[0] > 0, inv_fa=wider[INV_FA].iloc[0] > 0
             ),
+            judged=(above(means - means[GATE], 0.0),),
             why=f"Distance less GATE's: {spans[AS_PUBLISHED]} {AS_PUBLISHED}, "
             f"{spans[INV_FA]} {INV_FA}.",
         ),

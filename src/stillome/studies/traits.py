@@ -120,7 +120,7 @@ def embed(
     X, motion = cohort.cohort.edges, cohort.cohort.motion[columns].to_numpy(dtype=np.float64)
     latents = {}
     for name, model in study.methods(options, lengths=cohort.cohort.lengths).items():
-        fitted = study.fit_quietly(model, X, confounds=motion)
+        fitted = study.fit_quietly(model, X, confounds=motion, groups=cohort.families)
         latents[name] = fitted.transform(X, confounds=motion)
     values = cohort.cohort.traits.select_dtypes("number")
     left = residualised_traits(values.to_numpy(np.float64), motion, np.arange(len(X)))
