@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ladder_tables
 import numpy as np
-import pandas as pd
 import torch
 from invariance import FREE, Subjects, components, free_rows, simulate
 from released_variant import ReleasedVariant
@@ -72,8 +72,6 @@ def rungs() -> dict[str, Make]:
 
 RUNGS = rungs()
 ROWS = [*FREE, *RUNGS]
-COLUMNS = """KL, active, z, A* ridge, A* trees, zeros, summary, fidelity, of oracle, identified,
-trait share, log likelihood, seconds""".replace("\n", " ").split(", ")
 
 
 def importance_bounds(
@@ -174,79 +172,6 @@ def curved_row(name: str, regime: str, n: int, seed: int, n_likelihood: int) -> 
     return row | {"z": max(scores.values())}
 
 
-def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return means over seeds."""
-    table = pd.DataFrame(rows)
-    if "log likelihoods" in table:
-        lists = table["log likelihoods"]
-        table["log likelihood"] = [np.mean(v) if isinstance(v, list) else np.nan for v in lists]
-    columns = [c for c in [*COLUMNS, "best epoch", "trait r"] if c in table]
-    grouped = table.groupby(["use", "n", "regime", "row"], sort=False)
-    means = grouped[columns].mean(numeric_only=True)
-    means.insert(0, "seeds", grouped["seed"].nunique())
-    place = {name: i for i, name in enumerate(ROWS)}
-    order = sorted(means.index, key=lambda key: (*key[:3], place[key[3]]))
-    return means.loc[order].dropna(axis=1, how="all")
-
-
-def gains(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return what inv-VAE's log likelihood has more than inv-FA's, in nats per subject.
-
-    Subject by subject, with the standard error of the mean over the subjects of all seeds. The
-    error of the 64 samples is part of it.
-    """
-    keys = ("use", "n", "regime", "seed")
-    bounds = {
-        (row["row"], *(row[key] for key in keys)): row["log likelihoods"]
-        for row in rows
-        if row.get("log likelihoods")
-    }
-    more: dict[tuple[Any, ...], list[float]] = {}
-    for (name, *cohort), ours in bounds.items():
-        if name == "inv-vae" and ("inv-fa", *cohort) in bounds:
-            pairs = zip(ours, bounds["inv-fa", *cohort], strict=True)
-            more.setdefault(tuple(cohort[:3]), []).extend(a - b for a, b in pairs)
-    table = pd.DataFrame(
-        {
-            key: {"gain": np.mean(v), "standard error": np.std(v) / len(v) ** 0.5, "pairs": len(v)}
-            for key, v in more.items()
-        }
-    ).T
-    table.index.names = keys[:3] if len(table) else [None]
-    return table
-
-
-def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw leakage of z and A*, and fidelity, of every row of the unseen use."""
-    import matplotlib.pyplot as plt
-
-    from stillome.plot.style import house_style
-
-    table = pd.DataFrame(rows)
-    table = table[(table["use"] == "unseen") & table["row"].isin(ROWS)]
-    if not len(table):
-        return
-    names = [name for name in ROWS if name in set(table["row"])]
-    shown = {
-        "z": "motion in z (R², worst probe)",
-        "A* worst": "motion in A* (R², worst probe of edges)",
-        "fidelity": "fidelity of A* (R²)",
-    }
-    with house_style():
-        size = (11, 1.2 + 0.32 * len(names))
-        figure, axes = plt.subplots(1, 3, figsize=size, sharey=True, layout="constrained")
-        for axis, (column, label) in zip(axes, shown.items(), strict=True):
-            for marker, (regime, part) in zip("osD^v", table.groupby("regime"), strict=False):
-                means = part.groupby("row")[column].mean().reindex(names).clip(-0.1, 1)
-                axis.plot(means, np.arange(len(names)), marker, label=regime, alpha=0.8)
-            axis.axvline(0, linewidth=0.8, color="grey")
-            axis.set(xlabel=label, xlim=(-0.15, 1.05))
-        axes[0].set_yticks(np.arange(len(names)), names)
-        axes[0].invert_yaxis()
-        axes[2].legend(fontsize="small", loc="lower left")
-        figure.savefig(path)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     regimes = ["thinning", "loglinear", "interaction", "section4"]
@@ -291,11 +216,10 @@ def main() -> None:
         rows.append(row)
         place.write_text(json.dumps(rows, indent=1))
         print(" ".join(map(str, job)), flush=True)
-    with pd.option_context("display.width", 250, "display.max_columns", 40):
-        print(table_of(rows).round(3).to_string())
-        print("\nLog likelihood of inv-vae less that of inv-fa, nats per subject")
-        print(gains(rows).round(3).to_string())
-    draw(rows, options.out / "ladder.png")
+    print(ladder_tables.ladder(rows, ROWS))
+    if {"inv-vae", "inv-fa"} <= {row["row"] for row in rows}:
+        print("\ninv-vae less inv-fa\n\n" + ladder_tables.gains(rows))
+    ladder_tables.draw(rows, ROWS, options.out / "ladder.png")
 
 
 if __name__ == "__main__":
