@@ -60,7 +60,7 @@ def gains(rows: Rows) -> str:
     over the subjects of all seeds; the error of the 64 samples is part of it. Trait r (or its share
     of the truth's), fidelity and leakage seed by seed: mean, smallest and largest difference.
     """
-    table = frame_of(rows).set_index([*KEYS[:3], "seed", "row"])
+    table = frame_of(rows).set_index([*KEYS[:3], "seed", "row"]).sort_index()
     ours, factors = (table.xs(name, level="row") for name in ("inv-vae", "inv-fa"))
     ours, factors = ours.align(factors, join="inner", axis=0)
     lines = []
