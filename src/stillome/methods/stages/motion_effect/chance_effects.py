@@ -108,12 +108,14 @@ class EdgeScores(NamedTuple):
             # As in the fit itself, factors do not see what goes with the functions.
             individual = self._factors(apart_from(permuted, apart), 2, tuning)
             individual = self.per_log_rate(individual)
+            columns = design.with_individual(individual.loadings)
             gradient = lost * apart.each(partial(np.matmul, permuted.T)).astype(np.float64)
             slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
             for slope, own in zip(slopes, self.own_variances(individual), strict=True):
                 model = fit_pooling(
                     *(slope, own, design, individual, self.n_independent, iterations),
                     may_vanish=may_vanish,
+                    columns=columns,
                     start=model,  # the variances of one null are nearly those of another
                 )
                 found.append(ChanceVariances(model.group_variances, model.own_variance))
