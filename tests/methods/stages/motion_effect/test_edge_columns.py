@@ -43,6 +43,8 @@ def test_products_are_those_of_the_array(both):
         assert design.n_columns == 16
         assert_allclose(design.gram(weights), dense.T @ (weights[:, None] * dense), atol=1e-12)
         assert_allclose(design.dot(coefficients), dense @ coefficients, atol=1e-12)
+        several = rng.standard_normal((16, 3))
+        assert_allclose(design.dot(several), dense @ several, atol=1e-12)
         assert_allclose(design.back(values), dense.T @ values, atol=1e-12)
         assert_allclose(design.back(values[:, 0]), dense.T @ values[:, 0], atol=1e-12)
     matrix = rng.standard_normal((16, 16))

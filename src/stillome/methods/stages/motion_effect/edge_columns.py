@@ -30,7 +30,7 @@ class Columns(Protocol):
         ...
 
     def dot(self, coefficients: Floats) -> Floats:
-        """Return D b, (E,), for coefficients b (Q,)."""
+        """Return D b, (E,) or (E, k), for coefficients b (Q,) or (Q, k)."""
         ...
 
     def back(self, values: Floats) -> Floats:
