@@ -11,15 +11,28 @@ from stillome.methods.stages.motion_effect.pooling import SharedErrors
 V, E = 9, 36
 
 
-@pytest.fixture
-def both():
-    rng = np.random.default_rng(0)
+def made(V):
+    rng, E = np.random.default_rng(0), V * (V - 1) // 2
     features, others = rng.standard_normal((E, 3)), rng.standard_normal((E, 4))
     first, second = edge_indices(V)
     regions = np.zeros((E, V))
     regions[np.arange(E), first] = regions[np.arange(E), second] = 1
     dense = np.hstack([features, regions, others])
-    return EdgeColumns(features, others, first, second, V), dense, rng
+    return EdgeColumns(np.hstack([features, others]), 3, first, second, V), dense, rng
+
+
+@pytest.fixture
+def both():
+    return made(V)
+
+
+def test_products_are_the_same_where_edges_are_taken_in_pieces():
+    columns, dense, rng = made(100)
+    weights = rng.uniform(1, 2, len(dense))
+    assert_allclose(columns.gram(weights), dense.T @ (weights[:, None] * dense), atol=1e-9)
+    assert_allclose(columns.back(weights), dense.T @ weights, atol=1e-9)
+    matrix = rng.standard_normal((107, 107))
+    assert_allclose(columns.squares(matrix), ((dense @ matrix) * dense).sum(axis=1), atol=1e-9)
 
 
 def test_products_are_those_of_the_array(both):
@@ -30,6 +43,8 @@ def test_products_are_those_of_the_array(both):
         assert design.n_columns == 16
         assert_allclose(design.gram(weights), dense.T @ (weights[:, None] * dense), atol=1e-12)
         assert_allclose(design.dot(coefficients), dense @ coefficients, atol=1e-12)
+        several = rng.standard_normal((16, 3))
+        assert_allclose(design.dot(several), dense @ several, atol=1e-12)
         assert_allclose(design.back(values), dense.T @ values, atol=1e-12)
         assert_allclose(design.back(values[:, 0]), dense.T @ values[:, 0], atol=1e-12)
     matrix = rng.standard_normal((16, 16))

@@ -8,6 +8,7 @@ much it takes is measured: effects of permuted motion are pooled in the same way
 so that every variance found is chance (an empirical null; Efron 2004).
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, Self
 
@@ -23,6 +24,7 @@ from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import fit_pooling
+from stillome.methods.stages.motion_effect.variance_components import MixedModel
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -101,23 +103,37 @@ class EdgeScores(NamedTuple):
         n, n_functions = self.functions.shape
         apart, rng = self._apart(), np.random.default_rng(0)
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
-        found: list[ChanceVariances] = []
-        model = None
+        found: list[MixedModel] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
             permuted = _permuted(self.functions, rng, self.groups)
             # As in the fit itself, factors do not see what goes with the functions.
             individual = self._factors(apart_from(permuted, apart), 2, tuning)
-            individual = self.per_log_rate(individual)
             gradient = lost * apart.each(partial(np.matmul, permuted.T)).astype(np.float64)
             slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
-            for slope, own in zip(slopes, self.own_variances(individual), strict=True):
-                model = fit_pooling(
-                    *(slope, own, design, individual, self.n_independent, iterations),
-                    may_vanish=may_vanish,
-                    start=model,  # the variances of one null are nearly those of another
-                )
-                found.append(ChanceVariances(model.group_variances, model.own_variance))
-        return ChanceVariances.mean(found)
+            pooling = partial(fit_pooling, iterations=iterations, may_vanish=may_vanish)
+            found += self._pooled_nulls(slopes, design, individual, pooling, found[-1:])
+            # Of the size of the design: not to be there beside those of the next null.
+            del individual
+        return ChanceVariances.mean(
+            [ChanceVariances(model.group_variances, model.own_variance) for model in found]
+        )
+
+    def _pooled_nulls(
+        self,
+        slopes: Floats,
+        design: EdgeDesign,
+        individual: IndividualDifferences,
+        pooling: Callable[..., MixedModel],
+        before: list[MixedModel],
+    ) -> list[MixedModel]:
+        """Pool slopes (P, E), each from the variances of the one before, which are nearly its."""
+        individual, models = self.per_log_rate(individual), [*before]
+        columns = design.with_individual(individual.loadings)
+        for slope, own in zip(slopes, self.own_variances(individual), strict=True):
+            start = models[-1] if models else None
+            arguments = slope, own, design, individual, self.n_independent
+            models.append(pooling(*arguments, columns=columns, start=start))
+        return models[len(before) :]
 
     def _apart(self) -> EdgeTable:
         return apart_from(self.functions, EdgeTable.of(self.residual))

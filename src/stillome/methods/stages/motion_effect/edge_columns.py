@@ -14,6 +14,8 @@ from scipy import sparse
 
 from stillome.arrays import Floats
 
+_EDGES = 4096  # that are looked at together
+
 
 class Columns(Protocol):
     """What a mixed model asks of its design D (E, Q)."""
@@ -28,7 +30,7 @@ class Columns(Protocol):
         ...
 
     def dot(self, coefficients: Floats) -> Floats:
-        """Return D b, (E,), for coefficients b (Q,)."""
+        """Return D b, (E,) or (E, k), for coefficients b (Q,) or (Q, k)."""
         ...
 
     def back(self, values: Floats) -> Floats:
@@ -68,8 +70,10 @@ class EdgeColumns:
 
     Attributes
     ----------
-    features : array of shape (E, F)
-    others : array of shape (E, M)
+    dense : array of shape (E, F + M)
+        Features and others.
+    n_features : int
+        F.
     first, second : arrays of shape (E,)
         The regions of every edge.
     n_regions : int
@@ -77,13 +81,13 @@ class EdgeColumns:
     Examples
     --------
     >>> pairs = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> columns = EdgeColumns(np.ones((3, 1)), np.zeros((3, 0)), *pairs, 3)
+    >>> columns = EdgeColumns(np.ones((3, 1)), 1, *pairs, 3)
     >>> columns.dot(np.array([0.0, 1.0, 2.0, 4.0])).tolist()
     [3.0, 5.0, 6.0]
     """
 
-    features: Floats
-    others: Floats
+    dense: Floats
+    n_features: int
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     n_regions: int
@@ -91,41 +95,48 @@ class EdgeColumns:
     @property
     def n_columns(self) -> int:
         """Q."""
-        return self.n_regions + self._dense.shape[1]
-
-    @cached_property
-    def _dense(self) -> Floats:
-        return np.hstack([self.features, self.others])
+        return int(self.n_regions + self.dense.shape[1])
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Which columns are dense, and which those of regions."""
-        n = self.features.shape[1]
-        regions = np.arange(n, n + self.n_regions)
+        regions = np.arange(self.n_features, self.n_features + self.n_regions)
         return np.delete(np.arange(self.n_columns), regions), regions
 
     @cached_property
-    def _incidence(self) -> sparse.csr_array:
-        n = len(self.first)
-        places = np.concatenate([self.first, self.second]), np.tile(np.arange(n), 2)
-        return sparse.csr_array((np.ones(2 * n), places), shape=(self.n_regions, n))
+    def _pieces(self) -> list[tuple[slice, sparse.csr_array]]:
+        """Consecutive edges, few enough for a cache, and which region (V, e) they belong to."""
+        found = []
+        for start in range(0, len(self.first), _EDGES):
+            edges = slice(start, start + _EDGES)
+            first, second = self.first[edges], self.second[edges]
+            n = len(first)
+            places = np.concatenate([first, second]), np.tile(np.arange(n), 2)
+            found.append(
+                (edges, sparse.csr_array((np.ones(2 * n), places), shape=(self.n_regions, n)))
+            )
+        return found
 
     def gram(self, weights: Floats) -> Floats:
         """Return Dᵀ diag(weights) D."""
         dense, regions = self._places
-        roots = np.sqrt(weights)
-        # A product of a table with its own transpose takes half the time of any other.
-        scaled = self._dense * roots[:, None]
+        own = np.zeros((len(dense), len(dense)))
+        cross, sums = np.zeros((self.n_regions, len(dense))), np.zeros(self.n_regions)
+        for edges, incidence in self._pieces:
+            # A product of a table with its own transpose takes half the time of any other.
+            roots = np.sqrt(weights[edges])
+            scaled = self.dense[edges] * roots[:, None]
+            own += scaled.T @ scaled
+            scaled *= roots[:, None]
+            cross += incidence @ scaled
+            sums += incidence @ weights[edges]
         found = np.empty((self.n_columns, self.n_columns))
-        found[np.ix_(dense, dense)] = scaled.T @ scaled
-        edges, ends = self._incidence.indices, self._incidence.indptr
-        incidence = sparse.csr_array((roots[edges], edges, ends), shape=self._incidence.shape)
-        cross = incidence @ scaled
+        found[np.ix_(dense, dense)] = own
         found[np.ix_(regions, dense)] = cross
         found[np.ix_(dense, regions)] = cross.T
         pairs = np.zeros((self.n_regions, self.n_regions))
         pairs[self.first, self.second] = pairs[self.second, self.first] = weights
-        np.fill_diagonal(pairs, self._incidence @ weights)
+        np.fill_diagonal(pairs, sums)
         found[np.ix_(regions, regions)] = pairs
         return found
 
@@ -133,23 +144,28 @@ class EdgeColumns:
         """Return D b."""
         dense, regions = self._places
         own = coefficients[regions]
-        return np.asarray(self._dense @ coefficients[dense] + own[self.first] + own[self.second])
+        return np.asarray(self.dense @ coefficients[dense] + own[self.first] + own[self.second])
 
     def back(self, values: Floats) -> Floats:
         """Return Dᵀ values."""
         dense, regions = self._places
-        found = np.empty((self.n_columns, *values.shape[1:]))
-        found[dense], found[regions] = self._dense.T @ values, self._incidence @ values
+        found = np.zeros((self.n_columns, *values.shape[1:]))
+        found[dense] = self.dense.T @ values
+        for edges, incidence in self._pieces:
+            found[regions] += incidence @ values[edges]
         return found
 
     def squares(self, matrix: Floats) -> Floats:
         """Return d M dᵀ for the row d of every edge, (E,), and a matrix M (Q, Q)."""
         dense, regions = self._places
         both = (matrix + matrix.T) / 2
-        own = ((self._dense @ both[np.ix_(dense, dense)]) * self._dense).sum(axis=1)
-        cross = both[np.ix_(regions, dense)]
-        mixed = ((cross[self.first] + cross[self.second]) * self._dense).sum(axis=1)
+        own, cross = both[np.ix_(dense, dense)], 2 * both[np.ix_(regions, dense)]
         pairs = both[np.ix_(regions, regions)]
         alone = np.diagonal(pairs)
-        of_regions = alone[self.first] + alone[self.second] + 2 * pairs[self.first, self.second]
-        return np.asarray(own + 2 * mixed + of_regions)
+        found = alone[self.first] + alone[self.second] + 2 * pairs[self.first, self.second]
+        for edges, _ in self._pieces:
+            turned = self.dense[edges] @ own
+            turned += cross[self.first[edges]]
+            turned += cross[self.second[edges]]
+            found[edges] += np.einsum("eq,eq->e", turned, self.dense[edges])
+        return np.asarray(found)

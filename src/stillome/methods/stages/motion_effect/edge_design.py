@@ -84,8 +84,9 @@ class EdgeDesign:
 
     def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
         """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
-        others = self.mapped if loadings is None else np.hstack([self.mapped, loadings])
-        return EdgeColumns(self.features, others, *edge_indices(self.n_regions), self.n_regions)
+        parts = [self.features, self.mapped, *([] if loadings is None else [loadings])]
+        regions = edge_indices(self.n_regions)
+        return EdgeColumns(np.hstack(parts), self.features.shape[1], *regions, self.n_regions)
 
 
 def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:

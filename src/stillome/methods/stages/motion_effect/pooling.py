@@ -16,6 +16,7 @@ are estimated by restricted maximum likelihood (`variance_components`).
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -150,6 +151,7 @@ def pool_effects(
     before: PooledEffect | None = None,
     keep_pattern: bool = False,
     by_chance: ChanceVariances | None = None,
+    columns: EdgeColumns | None = None,
 ) -> PooledEffect:
     """Shrink per-edge effects towards what edges share.
 
@@ -173,21 +175,27 @@ def pool_effects(
         Whether the low-rank pattern, and the scale of own deviations, are those of `before`.
     by_chance : ChanceVariances, optional
         The part of the variances that is no effect.
+    columns : EdgeColumns, optional
+        The design with these individual differences, where several effects share it.
     """
     iterations = iterations or Iterations(tuning)
+    columns = columns or design.with_individual(individual.loadings)
+    n_factors = individual.loadings.shape[1]
+    n_shared = columns.n_columns - n_factors
 
     def fitted(rest: Floats, start: MixedModel | None = None) -> MixedModel:
         arguments = variances, design, individual, n_subjects, iterations
+        same = partial(fit_pooling, rest, *arguments, may_vanish=may_vanish, columns=columns)
         if start is None:
-            start = fit_pooling(rest, *arguments, may_vanish=may_vanish)
+            start = same()
         # Deviations are compared with the shared part of the fit before. Where the pattern is kept,
         # so is their scale: both settle in a few rounds, and would keep the rest from converging.
         scale = start.own_scale
         if not keep_pattern:
-            columns = design.with_individual()
-            shared = columns.dot(start.coefficients[: columns.n_columns]) + (estimates - rest)
+            shared = columns.dot(np.pad(start.coefficients[:n_shared], (0, n_factors)))
+            shared += estimates - rest
             scale = fit_own_scale(start.residual, variances, shared)
-        return fit_pooling(rest, *arguments, may_vanish=may_vanish, start=start, own_scale=scale)
+        return same(start=start, own_scale=scale)
 
     start = None if before is None else before.model
     if before is not None and keep_pattern:
@@ -201,7 +209,7 @@ def pool_effects(
             if not pattern.any():
                 break
             model = fitted(estimates - pattern, model)
-    pooled = _pooled(model, variances, design, individual, n_subjects, by_chance)
+    pooled = _pooled(model, variances, design, columns, individual, n_subjects, by_chance)
     return replace(pooled, effects=pooled.effects + pattern, pattern=pattern)
 
 
@@ -221,6 +229,7 @@ def pool_each(
 ) -> list[PooledEffect]:
     """Pool the effects of each function of motion, (P, E), by itself; see `pool_effects`."""
     last: list[PooledEffect | None] = [*before] if before else [None] * len(estimates)
+    columns = design.with_individual(individual.loadings)
     return [
         pool_effects(
             slopes,
@@ -234,6 +243,7 @@ def pool_each(
             before=earlier,
             keep_pattern=keep_pattern,
             by_chance=by_chance,
+            columns=columns,
         )
         for slopes, own, earlier in zip(estimates, variances, last, strict=True)
     ]
@@ -250,6 +260,7 @@ def fit_pooling(
     may_vanish: bool = False,
     start: MixedModel | None = None,
     own_scale: Floats | None = None,
+    columns: EdgeColumns | None = None,
 ) -> MixedModel:
     """Fit the mixed model of `pool_effects`, without a low-rank pattern.
 
@@ -257,7 +268,7 @@ def fit_pooling(
     where all variances may vanish, features.
     """
     smallest = _TINY if may_vanish else None
-    full = design.with_individual(individual.loadings)
+    full = columns or design.with_individual(individual.loadings)
     sizes = [design.n_regions, design.mapped.shape[1], individual.loadings.shape[1]]
     ends = design.features.shape[1] + np.cumsum([0, *sizes])
     # Correlations with motion have at least the variance that chance gives them.
@@ -277,6 +288,7 @@ def _pooled(
     model: MixedModel,
     variances: Floats,
     design: EdgeDesign,
+    columns: EdgeColumns,
     individual: IndividualDifferences,
     n_subjects: float,
     by_chance: ChanceVariances | None,
@@ -292,7 +304,6 @@ def _pooled(
     shared_share, own_share = RealShare.of(model, design, by_chance)
     # Coefficients of individual differences are left out, and their errors are not unknown.
     share, unknown = (np.pad(part, (0, n_factors)) for part in shared_share)
-    columns = design.with_individual(individual.loadings)
     shared = columns.dot(share * model.coefficients)
     associated = (individual.reliability * individual.loadings) @ (real * correlation)
     kept = model.own_variances / (model.own_variances + variances)

@@ -70,23 +70,25 @@ class _System(NamedTuple):
             prior[group] = 1 / variance
         covariance: Floats = np.asarray(np.linalg.inv(design.gram(weights) + np.diag(prior)))
         coefficients = covariance @ design.back(weights * self.values)
-        residual = self.values - design.dot(coefficients)
+        # All of it, and the part of every group: together, since reading D takes most of the time.
+        parts = np.zeros((len(coefficients), 1 + len(self.groups)))
+        parts[:, 0] = coefficients
+        for number, group in enumerate(self.groups, start=1):
+            parts[group, number] = coefficients[group]
+        along = design.dot(parts)
+        residual = self.values - along[:, 0]
         in_both = tuple(in_groups), float(own)
         model = MixedModel(coefficients, residual, covariance, *in_both, self.scale)
-        score, directions = [], []
+        score = []
         for group, variance in zip(self.groups, in_groups, strict=True):
             part = coefficients[group]
             explained = (part @ part + np.trace(covariance[group, group])) / variance
             score.append(explained - len(part))
-            alone = np.zeros_like(coefficients)
-            alone[group] = part
-            directions.append(design.dot(alone))
         projected = weights * residual
         known = float((covariance * design.gram(self.scale * weights**2)).sum())
         found = float((self.scale * (projected**2 - weights)).sum())
         score.append(own * (found + known))
-        directions.append(own * self.scale * projected)
-        along = np.column_stack(directions)
+        along = np.column_stack([along[:, 1:], own * self.scale * projected])
         information = along.T @ (weights[:, None] * along)
         cross = design.back(weights[:, None] * along)
         information -= cross.T @ covariance @ cross

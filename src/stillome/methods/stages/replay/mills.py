@@ -20,7 +20,7 @@ def inverse_mills_ratios(probits: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
 
     Examples
     --------
-    >>> first, second = inverse_mills_ratios(np.array([0.0, 5.0], np.float32))
+    >>> first, second = inverse_mills_ratios(np.array([0.0, 5.0]))
     >>> first.round(4).tolist()[0], second.round(4).tolist()[1]
     (0.7979, 5.1865)
     """
