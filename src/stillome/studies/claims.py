@@ -174,7 +174,8 @@ def _table(claims: Sequence[Claim]) -> str:
             *(claim.gate, claim.gate_converged, claim.inv_fa),
         )
         rows.append((str(number), claim.claim, *figures, f"**{claim.verdict}**"))
-        notes.append(f"{number}. {_cell(f'*{claim.section}.* {claim.tested}. {claim.why}')}")
+        tested = claim.tested[:1].upper() + claim.tested[1:]
+        notes.append(f"{number}. {_cell(f'*{claim.section}.* {tested}. {claim.why}')}")
     lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     return "\n".join([*lines, "", *notes])
 
