@@ -65,14 +65,14 @@ def predicted(folder):
     return write(folder, traits, "traits")
 
 
-def test_fidelity_falls_with_motion(broken):
+def test_a_factor_of_all_weights_is_undone_at_every_level(broken):
     table = broken.numbers["levels"].set_index(["method", "c"])
     assert (table.xs(0.0, level="c")["identified z"].dropna() <= 1).all()
     inv_fa = table.loc[study.INV_FA + ", levels as categories"]
     assert inv_fa.loc[0.0, "identified z"] == inv_fa.loc[0.0, "identified A*"] == 1
     assert inv_fa.loc[0.9, "identified z"] >= 0.95
-    assert inv_fa.loc[0.9999, "fidelity A*"] < inv_fa.loc[0.5, "fidelity A*"] < 1
-    assert inv_fa.loc[0.5, "KL ratio"] < 0.5 < inv_fa.loc[0.9999, "KL ratio"]
+    assert (inv_fa["KL ratio"] < 0.5).all()
+    assert (inv_fa["fidelity A*"] > 0.9).all()
     assert np.isnan(table.loc[("raw", 0.9), "identified z"])
 
 

@@ -136,6 +136,7 @@ def test_one_page_of_three_seeds(tmp_path):
     page = claims.page_of_folders(folders)
     assert "seed: 101, 102, 103" in page and "run --seed 101; run --seed 102" in page
     assert "| 0.50 [0.25, 0.75] |" in page and "**holds**" in page
+    assert "- Time: 0 minutes by the clock (outliers 0.0)" in page
     assert "| the paper's model | 1 | 0 | 0 | 0 | 0 | 1 |" in page
     shutil.copytree(folders[0] / "outliers", folders[0] / "traits")
     page = claims.page_of_folders(folders)

@@ -29,7 +29,7 @@ from stillome.evaluate import fidelity_r2, identification_rate, probe_scores
 from stillome.evaluate.compare.comparison_fits import FEWEST_PROBED
 from stillome.methods.contract import ConnectomeMethod
 from stillome.plot.component_plane import Projection
-from stillome.studies.intervals import jackknife, with_interval
+from stillome.studies.intervals import jackknife, two_decimals, with_interval
 from stillome.studies.study import (
     ALL_COLUMNS,
     Options,
@@ -233,7 +233,7 @@ def shown(table: pd.DataFrame, method: str, name: str) -> str:
     if f"{name}_passes" in row:
         text += ", passes" if row[f"{name}_passes"] else f", fails (p = {row[f'{name}_p']:.2g})"
     if f"{name}_unseen" in row and not pd.isna(row[f"{name}_unseen"]):
-        text += f"; unseen people {row[f'{name}_unseen']:.2f}".replace("-", "−")
+        text += f"; unseen people {two_decimals(row[f'{name}_unseen'])}"
     return text
 
 
@@ -251,7 +251,7 @@ def person_figures(table: pd.DataFrame, best: float = 1.0) -> dict[str, Any]:
         value, low, high = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
         text = with_interval(value, (low, high))
         unseen = row.get(f"{name}_unseen", np.nan) / scale
-        return text if pd.isna(unseen) else f"{text}, unseen {unseen:.2f}".replace("-", "−")
+        return text if pd.isna(unseen) else f"{text}, unseen {two_decimals(unseen)}"
 
     cells = {}
     for m in ALL_COLUMNS:

@@ -110,7 +110,8 @@ def claims(table: pd.DataFrame, apart: pd.DataFrame) -> list[Claim]:
             judged=(*own, held({AS_PUBLISHED: lost(AS_PUBLISHED), INV_FA: True})),
             why="inv-FA at c = 0.99, 0.999, 0.9999 identifies "
             + ", ".join(f"{at.loc[(CATEGORIES, c), Z_RATE]:.0%}" for c in (0.99, 0.999, 0.9999))
-            + f" {AS_CATEGORIES}: weights that small are read as empty edges.",
+            + f" {AS_CATEGORIES}. Motion multiplies all whole numbers of a network by one factor "
+            "here; inv-FA finds it as the unit of that network and divides by it, which undoes it.",
         ),
         _overlap_claim(apart),
     ]

@@ -111,7 +111,16 @@ def page_of_folders(folders: Sequence[Path]) -> str:
         joined[title] = over_seeds(runs, simulated=simulated) if runs else []
     told = {key: _different(manifests, key) for key in ("Seed", "Commit")}
     told["Command"] = _different(manifests, "Command", "; ")
+    told["Time"] = _times(manifests)
     return claims_page(joined, manifests[0] | told)
+
+
+def _times(manifests: Sequence[Mapping[str, Any]]) -> str:
+    """Say how long each study took, by the clock, with all its seeds."""
+    took = {name: [m["Seconds"] for m in manifests if m["Study"] == name] for name in STUDIES}
+    parts = [f"{name} {sum(some) / 60:.1f}" for name, some in took.items() if some]
+    everything = sum(sum(some) for some in took.values()) / 60
+    return f"{everything:.0f} minutes by the clock ({', '.join(parts)})"
 
 
 def _different(manifests: Sequence[Mapping[str, Any]], key: str, between: str = ", ") -> str:
@@ -149,7 +158,7 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
         f"- Command: `{manifest['Command']}`",
         f"- Data: {manifest['Data'] or 'simulated'}; seed: {manifest['Seed']}",
         f"- Versions: {versions}",
-        *([f"- Commit: {manifest['Commit']}"] if manifest.get("Commit") else []),
+        *(f"- {key}: {manifest[key]}" for key in ("Commit", "Time") if manifest.get(key)),
     ]
     if manifest["Quick"]:
         lines.append(f"- A quick run on small cohorts, to show that all works ({QUICK_NOTE}).")
@@ -165,7 +174,8 @@ def _table(claims: Sequence[Claim]) -> str:
             *(claim.gate, claim.gate_converged, claim.inv_fa),
         )
         rows.append((str(number), claim.claim, *figures, f"**{claim.verdict}**"))
-        notes.append(f"{number}. {_cell(f'*{claim.section}.* {claim.tested}. {claim.why}')}")
+        tested = claim.tested[:1].upper() + claim.tested[1:]
+        notes.append(f"{number}. {_cell(f'*{claim.section}.* {tested}. {claim.why}')}")
     lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     return "\n".join([*lines, "", *notes])
 

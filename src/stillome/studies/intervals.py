@@ -31,6 +31,17 @@ def jackknife(
     return value, (float(value - 1.96 * error), float(value + 1.96 * error))
 
 
+def two_decimals(value: float) -> str:
+    """Write a number with two decimals, a minus that is one, and no negative zero.
+
+    Examples
+    --------
+    >>> two_decimals(-0.001), two_decimals(-0.25)
+    ('0.00', '−0.25')
+    """
+    return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
+
+
 def with_interval(value: float, interval: tuple[float, float]) -> str:
     """Write a number with its interval.
 
@@ -39,5 +50,5 @@ def with_interval(value: float, interval: tuple[float, float]) -> str:
     >>> with_interval(0.871, (0.8, 0.903))
     '0.87 [0.80, 0.90]'
     """
-    low, high = interval
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]".replace("-", "−").replace("−0.00", "0.00")
+    low, high = map(two_decimals, interval)
+    return f"{two_decimals(value)} [{low}, {high}]"

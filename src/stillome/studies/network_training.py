@@ -67,7 +67,9 @@ def settings_in_words() -> str:
             f"{COMPARED_EPOCHS} epochs, in every fit anew (GATE: the learning rate). In full runs "
             "only.",
             "- inv-FA: its defaults, K = 68 and invariance weight 1; A* is the replayed count at "
-            "c = 0.",
+            "c = 0. Where the weights of a network are whole numbers times one factor, as in "
+            "`section4` and `breakdown`, it divides by that factor first; there the factor is the "
+            "nuisance, and this alone undoes it. Counts have no such factor.",
             "- Unseen people: the same method fitted to 70 % of the subjects and measured on the "
             "other 30 %.",
         ]

@@ -160,7 +160,8 @@ def _claims(table: pd.DataFrame, options: Options) -> list[Claim]:
             verdict=verdict(published=named[AS_PUBLISHED] > 0.5, inv_fa=named[INV_FA] > 0.5),
             judged=(above(by_method["identified"], 0.5),),
             why="Judged by more than half being identified: edges are drawn anew for each network, "
-            "and R² of a decoder has no known ceiling here.",
+            "and R² of a decoder has no known ceiling here. The nuisance multiplies all whole "
+            "numbers of a network by one factor; inv-FA finds it as the unit of that network.",
         ),
     ]
     if "leakage_adjusted" in by_method:
