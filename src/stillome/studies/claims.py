@@ -46,7 +46,8 @@ SAME = ("Quick", "Data", "Versions")
 CODE_AND_TEXT = (
     "Settings are those of the paper's text. The authors' released code differs from the text: a "
     "dense layer from V² to V² values follows ξ + ψ, ξ and α are not trained, and counts are "
-    "divided by 100. That code was not run for this page. Appendix D prints "
+    "divided by 100. That code was not run for this page; a network written anew with these "
+    "three differences is measured in benchmarks/README.md (`released variant`). Appendix D prints "
     "the pairwise Gaussian KL with one term exchanged (Σ₁⁻¹ for Σ₀⁻¹ in the quadratic form) and "
     "log(σ)² for log σ²; equation (10) prints log p(y | z) without the factor 1 + λ and with the "
     "opposite sign, where Appendix D has both right. The correct forms are used."
