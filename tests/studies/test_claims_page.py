@@ -9,7 +9,14 @@ from stillome.studies.network_training import settings_in_words
 @pytest.fixture
 def page():
     row = study.Claim(
-        *("Motion is gone.", "Section 9", "by probes", "0.1", "0.2", "0.3"),
+        *(
+            "Motion is gone.",
+            "Section 9",
+            "simulated HCP, 9 subjects; by probes",
+            "0.1",
+            "0.2",
+            "0.3",
+        ),
         verdict=study.FAILS,
         why="It is not.",
     )
@@ -53,5 +60,6 @@ def test_the_released_code_and_the_misprints_are_told_apart(page):
 
 
 def test_figures_stand_in_the_table_and_sentences_below_it(page):
-    assert "| 1 | Motion is gone. | 0.1 | – | 0.2 | – | 0.3 | **does not hold here** |" in page
-    assert "\n1. *Section 9.* By probes. It is not.\n" in page
+    said = "Motion is gone. (Section 9; simulated HCP, 9 subjects)"
+    assert f"| 1 | {said} | 0.1 | – | 0.2 | – | 0.3 | **does not hold here** |" in page
+    assert "\n1. By probes. It is not.\n" in page

@@ -127,7 +127,7 @@ def test_claims_are_complete(broken, released, predicted):
 
 def test_results_of_a_folder_become_one_page(folder, broken, released, predicted, tmp_path):
     page = claims.page_of_folders([folder])
-    assert "`run traits; run breakdown; run synthetic_release`" in page
+    assert "- Command: `run NAME`\n" in page
     assert "seed: 3" in page
     assert "stillome" in page.split("## ")[0]
     rows = [line for line in page.splitlines() if line.startswith("|")]

@@ -13,7 +13,14 @@ from stillome.studies.over_seeds import over_seeds, over_seeds_in_words
 
 def claim(verdict, *judged, published="0.5 [0.4, 0.6]", about=study.MODEL, why="Because."):
     return study.Claim(
-        *("Text.", "Section 1", "how", published, "0.2", "0.3"),
+        *(
+            "Text.",
+            "Section 1",
+            "on it: r, a mean [95 %, jackknife]",
+            published,
+            "-1% to +2%",
+            "0.3",
+        ),
         verdict=verdict,
         why=why,
         about=about,
@@ -134,8 +141,10 @@ def test_one_page_of_three_seeds(tmp_path):
         for seed, v in values.items()
     ]
     page = claims.page_of_folders(folders)
-    assert "seed: 101, 102, 103" in page and "run --seed 101; run --seed 102" in page
+    assert "seed: 101, 102, 103" in page and "- Command: `run --seed SEED`" in page
     assert "| 0.50 [0.25, 0.75] |" in page and "**holds**" in page
+    assert "| Text. (Section 1; on it) |" in page and "\n1. r, a mean. Because.\n" in page
+    assert "| −1% to +2% |" in page  # no apostrophe
     assert "- Time: 0 minutes by the clock (outliers 0.0)" in page
     assert "| the paper's model | 1 | 0 | 0 | 0 | 0 | 1 |" in page
     shutil.copytree(folders[0] / "outliers", folders[0] / "traits")

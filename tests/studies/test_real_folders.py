@@ -13,9 +13,8 @@ from stillome.studies.study import (
     Options,
 )
 
+# The other two are simulations, which no folder changes.
 WITH_DATA = [name for name in STUDIES if name not in ("section4", "breakdown")]
-# What follows the reading is the same for both, and takes long.
-ONCE = ("traits", "motion_adjustment", "synthetic_release")
 FAMILY = {"HCP": "Family_ID", "ABCD": "rel_family_id"}
 
 
@@ -39,10 +38,8 @@ def study(request, folders):
     return request.param, folders / request.param
 
 
-@pytest.mark.parametrize(
-    ("which", "name"),
-    [("HCP", n) for n in WITH_DATA] + [("ABCD", n) for n in WITH_DATA if n not in ONCE],
-)
+@pytest.mark.parametrize("name", WITH_DATA)
+@pytest.mark.parametrize("which", ["HCP", "ABCD"])
 def test_every_study_runs_on_the_folder_of_a_user(which, name, folders):
     options = Tiny(quick=True, data=folders / which, group=FAMILY[which])
     outcome = load_study(name)(options)
@@ -80,10 +77,17 @@ def test_a_person_of_a_family_is_on_one_side_only(study):
 
 
 @pytest.mark.parametrize("release", [4, 6])
-def test_families_of_other_releases(release, tmp_path):
-    write_abcd(tmp_path, release)
+def test_other_releases_have_other_names(release, tmp_path):
+    write_abcd(tmp_path, release, flirt=True)
     column = {4: "rel_family_id", 6: "ab_g_stc__design_id__fam"}[release]
     assert len(np.unique(real_data.load_cohort(tmp_path, group=column).families)) == N_SUBJECTS // 2
+    outcome = load_study("motion_effects")(Tiny(quick=True, data=tmp_path, group=column))
+    assert set(outcome.numbers["measures"]["measure"]) == {
+        "fd_mm",
+        "translation_mm",
+        "rotation_rad",
+    }
+    assert len(outcome.dropped[study_cohort.NO_FLIRT]) == WITHOUT_FLIRT
 
 
 def test_traits_are_those_that_the_figures_show(study):

@@ -32,6 +32,8 @@ _NUMBER = r"[−+-]?\d+(?:\.\d+)?"
 _FIGURE = re.compile(rf"(?<![\w.])(?<!= )({_NUMBER})(?: \[({_NUMBER}), ({_NUMBER})\])?(?![\w.]*\w)")
 _PASSED = re.compile(r"(?<=, )(passes|fails \(p = [^)]*\))")
 _TOLD = "\0"
+# How the brackets of one seed were made; those of several are intervals over seeds.
+_BRACKETS = re.compile(r" \[(?:95 %|min, max)[^\]]*\]")
 
 
 def over_seeds(runs: Sequence[Sequence[Claim]], *, simulated: bool = True) -> list[Claim]:
@@ -61,6 +63,7 @@ def _joined(same: Sequence[Claim], *, simulated: bool) -> Claim:
         field: over_seeds_in_words([getattr(claim, field) for claim in same], plain=True)
         for field in PROSE
     }
+    texts["tested"] = _BRACKETS.sub("", texts["tested"])
     if len(set(verdicts)) > 1:
         texts["why"] += f" By seed alone: {', '.join(verdicts)}."
     return replace(same[0], **texts, verdict=found)

@@ -2,7 +2,7 @@
 
 How a study is written
 ----------------------
-A study is a module of `stillome.studies`, of at most 150 lines, that `catalogue.STUDIES` names with
+A study is a module of `stillome.studies` that `catalogue.STUDIES` names with
 the packages it needs. Its docstring says which part of the paper it reproduces; it uses public
 names of stillome and of the modules beside it
 (``from stillome.studies.study import Claim, Options, Outcome``). It has one function::
