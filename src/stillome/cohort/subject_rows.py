@@ -32,6 +32,8 @@ class SubjectRows:
     ((4, 3), [[3, 4, 5], [6, 7, 8]], [[0, 1, 2], [9, 10, 11]])
     """
 
+    ndim = 2
+
     def __init__(self, source: Any, rows: NDArray[np.intp] | None = None) -> None:
         self.source, self.rows = source, rows
         n = source.shape[0] if rows is None else len(rows)
@@ -46,6 +48,17 @@ class SubjectRows:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the connectomes, in which answers are given back."""
+        return np.dtype(self.source.dtype)
+
+    @property
+    def chunks(self) -> tuple[int, int]:
+        """How many subjects are best read at a time: a sign of what is read in slices."""
+        stored = getattr(self.source, "chunks", None)
+        return (int(np.max(stored[0])) if stored else 1, self.shape[1])
 
     @property
     def is_in_memory(self) -> bool:

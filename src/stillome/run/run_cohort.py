@@ -1,5 +1,6 @@
 """What a run was asked to do, and the cohort that it read."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
 from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
+from stillome.cohort.stored_matrices import in_its_file, matrix_parts
 from stillome.exceptions import FileError
 from stillome.run.run_files import FILES, FORMAT, FORMAT_VERSION, ID, RunFiles
 from stillome.run.run_tables import Columns
@@ -67,6 +69,7 @@ class RunCohort(RunFiles):
     def cohort(self) -> Cohort:
         """The subjects that have everything; their connectomes stay on disk until they are used."""
         cohort = Cohort.load(self.place("cohort"), memory_map=True)
+        cohort = replace(cohort, connectomes=in_its_file(cohort.connectomes))
         for names, table, where in (
             (self.settings.confounds, cohort.motion, "motion"),
             (self.settings.other_confounds, cohort.traits, "traits"),
@@ -86,7 +89,8 @@ class RunCohort(RunFiles):
     @cached_property
     def whole_counts(self) -> bool:
         """Whether connectomes hold whole numbers of streamlines, not weights."""
-        return all(bool((one == np.round(one)).all()) for one in self.cohort.connectomes)
+        parts = matrix_parts(self.cohort.connectomes)
+        return all(bool((part == np.round(part)).all()) for _, part in parts)
 
     @cached_property
     def coding(self) -> ConfoundCoding:

@@ -183,6 +183,8 @@ def test_memory_does_not_grow_with_the_cohort(tmp_path):
         import resource, sys, warnings
         import numpy as np, zarr
         from stillome import leakage_certificate
+        from stillome.evaluate.leakage import subject_sample
+        subject_sample.SAMPLE_SUBJECTS = 200
         warnings.simplefilter("ignore")
         rng = np.random.default_rng(0)
         motion = rng.gamma(2.0, 0.2, 6000)

@@ -11,7 +11,7 @@ from stillome.arrays import Floats
 from stillome.evaluate.leakage.probes import Outcome
 
 _N_BOOTSTRAP = 1000
-_DRAWN_AT_A_TIME = 2**24  # numbers of groups in bootstrap samples
+_DRAWN_AT_A_TIME = 5_000_000  # numbers of groups in bootstrap samples
 
 
 class ProbeResult(NamedTuple):
