@@ -70,8 +70,13 @@ class SubjectRows:
         """An array of no subjects, (0, V, V) or (0, E), shaped as the connectomes are."""
         return np.empty((0, *self.source.shape[1:]))
 
-    def __getitem__(self, subjects: slice) -> NDArray[Any]:
-        """Return the edges (m, E) of consecutive subjects, in a wide dtype."""
+    def __getitem__(self, subjects: slice | NDArray[Any]) -> Any:
+        """Return the edges (m, E) of consecutive subjects, in a wide dtype.
+
+        Those of a mask, or of positions in increasing order, stay where they are, as in `some`.
+        """
+        if isinstance(subjects, np.ndarray):
+            return self.some(subjects)
         first, last, _ = subjects.indices(len(self))
         if self.rows is None:
             return self._read(first, last)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from stillome.arrays import Floats
 from stillome.counts.block_store import BlockStore
@@ -90,10 +91,14 @@ class _Folds:
             total += gram
         self._eigenvalues = []
         for number in range(len(self)):
-            kernel = total - self._square(self._grams, number)
+            kernel = self._square(self._grams, number)
+            np.subtract(total, kernel, out=kernel)
             n, mean = self._training(number)
-            kernel -= n * np.outer(mean, mean)
-            values, vectors = np.linalg.eigh(kernel / q)
+            for row, centre in enumerate(mean):
+                kernel[row] -= n * centre * mean
+            kernel /= q
+            # In place, and by the driver that needs the least workspace.
+            values, vectors = eigh(kernel.T, overwrite_a=True, check_finite=False, driver="evr")
             self._eigenvalues.append(np.maximum(values, 0))
             self._vectors.write_rows(number * q, vectors)
 

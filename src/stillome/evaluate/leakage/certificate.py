@@ -82,7 +82,7 @@ def leakage_certificate(
     3,000 subjects or at most 3,000 features; otherwise it sees 3,000 random sums of the features.
     Leakage that is spread evenly over E features must then be about (E / 3,000)^(1/4) times as
     large in each of them to be detected. Support vectors, trees and distance correlation see a
-    sample of 2,000 subjects, which does not depend on their order, and at most 4,194 features of
+    sample of 2,000 subjects, which does not depend on their order, and at most 2,500 features of
     each; the table says how many of both every probe saw.
 
     Raises

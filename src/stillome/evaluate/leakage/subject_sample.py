@@ -14,7 +14,7 @@ from stillome.arrays import Floats
 from stillome.evaluate.leakage.large_views import LargeView
 
 SAMPLE_SUBJECTS = 2000
-SAMPLE_VALUES = 2**23  # subjects times features: more features are drawn from
+SAMPLE_VALUES = 5_000_000  # subjects times features: more features are drawn from
 
 
 def sampled_subjects(view: LargeView) -> NDArray[np.intp]:
