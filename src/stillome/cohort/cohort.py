@@ -15,7 +15,12 @@ from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.groups import group_levels, held_out
 from stillome.cohort.motion_groups import MotionGroups, motion_groups
 from stillome.cohort.scan_ids import nested_groups, person_of, session_in
-from stillome.cohort.stored_matrices import mean_matrix, save_matrices, some_matrices
+from stillome.cohort.stored_matrices import (
+    in_its_file,
+    mean_matrix,
+    save_matrices,
+    some_matrices,
+)
 from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import (
     aligned_table,
@@ -298,7 +303,8 @@ class Cohort:
         ----------
         folder : path-like
         memory_map : bool, default=False
-            Whether connectomes stay on disk and are read where they are used.
+            Whether connectomes stay on disk and are read where they are used; of more than 512 MiB
+            only slices are read (`StoredMatrices`).
 
         Raises
         ------
@@ -319,7 +325,9 @@ class Cohort:
             lengths = folder / "lengths.npy"
             return cls(
                 subject_ids=list(tables["motion"].index),
-                connectomes=read_array(folder / "connectomes.npy", memory_map=memory_map),
+                connectomes=in_its_file(
+                    read_array(folder / "connectomes.npy", memory_map=memory_map)
+                ),
                 lengths=read_array(lengths) if lengths.exists() else None,
                 **tables,
             )

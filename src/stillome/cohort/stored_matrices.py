@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -17,56 +18,76 @@ LARGE_BYTES = 2**29  # of a file, above which it is read in slices
 
 
 class StoredMatrices:
-    """Matrices (n, V, V) in a memory map, which are read in slices and never all at once.
+    """Matrices (n, V, V), or edges (n, E), in a `.npy` file, of which some are read at a time.
+
+    The file is read and not mapped, so that its pages do not count as memory of the process. Other
+    processes are sent its path.
 
     Parameters
     ----------
-    source : array of shape (n, V, V)
+    mapped : numpy.memmap of shape (n, V, V) or (n, E)
     rows : array of int, optional
         Which of its subjects, in the order wanted; all without.
 
     Examples
     --------
-    >>> stored = StoredMatrices(np.arange(12).reshape(3, 2, 2))
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "matrices.npy")
+    >>> np.save(place, np.arange(12).reshape(3, 2, 2))
+    >>> stored = StoredMatrices(np.load(place, mmap_mode="r"))
     >>> stored.select(np.array([2, 0]))[1:].tolist(), stored[0].shape
     ([[[0, 1], [2, 3]]], (2, 2))
     """
 
-    ndim = 3
+    def __init__(self, mapped: Any, rows: NDArray[np.intp] | None = None) -> None:
+        self._path, self._offset = Path(mapped.filename).resolve(), int(mapped.offset)
+        self.dtype, self._rows = mapped.dtype, np.arange(len(mapped)) if rows is None else rows
+        self._set_shape(mapped.shape[1:])
 
-    def __init__(self, source: NDArray[Any], rows: NDArray[np.intp] | None = None) -> None:
-        self._source, self._rows = source, rows
-        n = len(source) if rows is None else len(rows)
-        self.shape, self.dtype = (n, *source.shape[1:]), source.dtype
-        self.chunks = (1, *source.shape[1:])
+    def _set_shape(self, matrix: tuple[int, ...]) -> None:
+        self.shape, self.chunks = (len(self._rows), *matrix), (1, *matrix)
+        self.ndim = len(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, subjects: Any) -> NDArray[Any]:
         """Read some subjects: a position, a slice, positions or a mask."""
-        wanted = subjects if self._rows is None else self._rows[subjects]
-        return np.array(self._source[wanted])
+        wanted = self._rows[subjects]
+        rows = np.atleast_1d(wanted)
+        found = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
+        ends = np.flatnonzero(np.diff(rows) != 1) + 1  # where a run of neighbours ends
+        for part in np.split(np.arange(len(rows)), ends) if len(rows) else ():
+            found[part] = self._read(int(rows[part[0]]), len(part))
+        return found if np.ndim(wanted) else found[0]
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self[:], dtype=dtype, copy=True if copy is None else copy)
 
     def select(self, subjects: NDArray[np.intp]) -> "StoredMatrices":
         """Return some subjects, still in the file."""
-        return StoredMatrices(
-            self._source, subjects if self._rows is None else self._rows[subjects]
-        )
+        chosen = copy(self)
+        chosen._rows = self._rows[subjects]
+        chosen._set_shape(self.shape[1:])
+        return chosen
+
+    def _read(self, first: int, n: int) -> NDArray[Any]:
+        size = math.prod(self.shape[1:])
+        start = self._offset + first * size * self.dtype.itemsize
+        values = np.fromfile(self._path, self.dtype, n * size, offset=start)
+        return values.reshape(-1, *self.shape[1:])  # fails where the file was cut short
 
 
 def in_its_file(array: NDArray[Any]) -> Any:
-    """Return a memory map as it is if it is small, else as matrices that are read in slices.
+    """Return a large memory map as matrices that are read in slices; anything else as it is.
 
     Examples
     --------
     >>> type(in_its_file(np.zeros((2, 3, 3)))).__name__
     'ndarray'
     """
-    return StoredMatrices(array) if array.ndim == 3 and array.nbytes > LARGE_BYTES else array
+    large = isinstance(array, np.memmap) and array.ndim == 3 and array.nbytes > LARGE_BYTES
+    return StoredMatrices(array) if large and array.flags.c_contiguous else array
 
 
 class NpyRows:

@@ -1,6 +1,5 @@
 """What a run was asked to do, and the cohort that it read."""
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
 from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
-from stillome.cohort.stored_matrices import in_its_file, matrix_parts
+from stillome.cohort.stored_matrices import matrix_parts
 from stillome.exceptions import FileError
 from stillome.run.run_files import FILES, FORMAT, FORMAT_VERSION, ID, RunFiles
 from stillome.run.run_tables import Columns
@@ -69,7 +68,6 @@ class RunCohort(RunFiles):
     def cohort(self) -> Cohort:
         """The subjects that have everything; their connectomes stay on disk until they are used."""
         cohort = Cohort.load(self.place("cohort"), memory_map=True)
-        cohort = replace(cohort, connectomes=in_its_file(cohort.connectomes))
         for names, table, where in (
             (self.settings.confounds, cohort.motion, "motion"),
             (self.settings.other_confounds, cohort.traits, "traits"),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.groups import group_labels, grouped_parts
-from stillome.cohort.stored_matrices import NpyRows, some_matrices
+from stillome.cohort.stored_matrices import NpyRows, StoredMatrices, some_matrices
 from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation.sliced import is_sliced
 from stillome.exceptions import StillomeWarning
@@ -39,7 +39,7 @@ class CrossFitted(NamedTuple):
     """What one repeat made of the subjects whose confounds are known."""
 
     within: Labels
-    adjusted: NDArray[Any]  # (n_known, E); of large cohorts a memory map
+    adjusted: Any  # (n_known, E); of large cohorts in a file
     latents: Floats  # (n_known, K); coordinates of different parts are not comparable
 
 
@@ -167,17 +167,18 @@ def _joined(within: Labels, parts: Sequence[tuple[NDArray[Any] | Path, Floats]])
     return CrossFitted(within, edges, latents)
 
 
-def _joined_files(within: Labels, paths: Sequence[Path]) -> NDArray[Any]:
+def _joined_files(within: Labels, paths: Sequence[Path]) -> StoredMatrices:
     """Put the subjects of all parts into one file, in their order; remove those of the parts."""
-    parts = [np.load(path, mmap_mode="r") for path in paths]
+    parts = [StoredMatrices(np.load(path, mmap_mode="r")) for path in paths]
     whole = paths[0].with_name(f"{paths[0].stem.rpartition('-')[0]}.npy")
     n, n_edges = len(within), parts[0].shape[1]
     done = [0] * len(parts)
     step = max(1, _JOINED_VALUES // n_edges)
-    with NpyRows(whole, (n, n_edges), parts[0].dtype) as out:
+    dtype = np.result_type(*(part.dtype for part in parts))
+    with NpyRows(whole, (n, n_edges), dtype) as out:
         for start in range(0, n, step):
             labels = within[start : start + step]
-            block = np.empty((len(labels), n_edges), dtype=parts[0].dtype)
+            block = np.empty((len(labels), n_edges), dtype=dtype)
             for part, values in enumerate(parts):
                 inside = labels == part
                 block[inside] = values[done[part] : done[part] + inside.sum()]
@@ -185,4 +186,4 @@ def _joined_files(within: Labels, paths: Sequence[Path]) -> NDArray[Any]:
             out[start : start + len(labels)] = block
     for path in paths:
         path.unlink()
-    return np.load(whole, mmap_mode="r")
+    return StoredMatrices(np.load(whole, mmap_mode="r"))
