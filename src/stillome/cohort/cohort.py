@@ -152,7 +152,7 @@ class Cohort:
         return int(self.connectomes.shape[1])
 
     @property
-    def X(self) -> NDArray[Any]:  # noqa: N802
+    def X(self) -> Any:  # noqa: N802
         """Edge vectors, the upper triangles row by row: what methods are fitted to."""
         return self.edges
 
@@ -188,11 +188,10 @@ class Cohort:
         return removed.coding(self.motion, self.traits).encode(self.motion, self.traits)
 
     @property
-    def edges(self) -> NDArray[Any]:
+    def edges(self) -> Any:
         """Upper triangles, shape (n, V(V-1)/2); read in slices where connectomes are in a store."""
         if is_sliced(self.connectomes):
-            rows: Any = SubjectRows(self.connectomes)
-            return rows
+            return SubjectRows(self.connectomes)
         return matrices_to_edges(self.connectomes, check=False)
 
     def __repr__(self) -> str:
@@ -322,12 +321,10 @@ class Cohort:
                 )
                 for name in ("motion", "traits", "regions")
             }
-            lengths = folder / "lengths.npy"
+            matrices, lengths = folder / "connectomes.npy", folder / "lengths.npy"
             return cls(
                 subject_ids=list(tables["motion"].index),
-                connectomes=in_its_file(
-                    read_array(folder / "connectomes.npy", memory_map=memory_map)
-                ),
+                connectomes=in_its_file(read_array(matrices, memory_map=memory_map)),
                 lengths=read_array(lengths) if lengths.exists() else None,
                 **tables,
             )
