@@ -160,12 +160,12 @@ def test_each_flag_is_raised_by_what_it_names():
     rng = np.random.default_rng(1)
     edges = np.log1p(rng.poisson(rng.uniform(5, 50, 60), (50, 60)))
     motion, change = np.linspace(0.2, 0.4, 50)[:, None], np.linspace(8, 12, 50)
-    assert flag_subjects(motion, edges, change) == [""] * 50
+    assert flag_subjects(motion, np.expm1(edges), change) == [""] * 50
     motion[0], motion[1] = 5.0, np.nan
     edges[2] = rng.permutation(edges[2])
     edges[3] = np.log1p(np.round(np.expm1(edges[3]) / 4))
     change[4] = 80.0
-    flags = flag_subjects(motion, edges, change)
+    flags = flag_subjects(motion, np.expm1(edges), change)
     assert flags[0] == "moved much"
     assert flags[1] == "motion inferred"
     assert flags[2] == "unusual connectome"

@@ -173,6 +173,8 @@ def _printed(certificate: "LeakageCertificate") -> "pd.DataFrame":
     }
     if found["auc"].notna().any():
         columns["AUC"] = found["auc"].map("{:.2f}".format).replace("nan", "–").to_list()
+    if certificate.sampled():
+        columns["subjects"] = found["n_subjects"].map("{:,}".format).to_list()
     return pd.DataFrame(columns)
 
 

@@ -15,6 +15,13 @@ from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.groups import group_levels, held_out
 from stillome.cohort.motion_groups import MotionGroups, motion_groups
 from stillome.cohort.scan_ids import nested_groups, person_of, session_in
+from stillome.cohort.stored_matrices import (
+    in_its_file,
+    mean_matrix,
+    save_matrices,
+    some_matrices,
+)
+from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation import (
     aligned_table,
     check_connectomes,
@@ -25,6 +32,7 @@ from stillome.cohort.validation import (
     check_table,
     subject_positions,
 )
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.exceptions import FileError, InputError
 from stillome.persistence import (
     column_dtypes,
@@ -50,7 +58,7 @@ class Cohort:
     subject_ids : sequence of str
         Unique; '001' stays '001'. Of people with several scans, ``<person>_ses-<session>``.
     connectomes : array of shape (n, V, V)
-        Fibre counts; may be memory-mapped.
+        Fibre counts; may be memory-mapped, or stay in a store that is sliced (zarr, HDF5, Dask).
     motion : pandas.DataFrame, optional
         One row per subject, units in the column names (``rms_mm``, ``rotation_rad``).
     traits : pandas.DataFrame, optional
@@ -84,7 +92,9 @@ class Cohort:
         if len(regions) and "name" not in regions:
             raise InputError("regions: no column 'name'. Name the regions.")
         names = [str(name) for name in regions["name"]] if len(regions) else None
-        connectomes = check_connectomes(self.connectomes, subject_ids=ids, regions=names)
+        connectomes = check_connectomes(
+            self.connectomes, subject_ids=ids, regions=names, in_slices=True
+        )
         if connectomes.ndim != 3:
             raise InputError("connectomes: a cohort holds matrices (n, V, V), not edge vectors.")
         n_regions = connectomes.shape[1]
@@ -142,7 +152,7 @@ class Cohort:
         return int(self.connectomes.shape[1])
 
     @property
-    def X(self) -> NDArray[Any]:  # noqa: N802
+    def X(self) -> Any:  # noqa: N802
         """Edge vectors, the upper triangles row by row: what methods are fitted to."""
         return self.edges
 
@@ -178,8 +188,10 @@ class Cohort:
         return removed.coding(self.motion, self.traits).encode(self.motion, self.traits)
 
     @property
-    def edges(self) -> NDArray[Any]:
-        """Upper triangles, shape (n, V(V-1)/2)."""
+    def edges(self) -> Any:
+        """Upper triangles, shape (n, V(V-1)/2); read in slices where connectomes are in a store."""
+        if is_sliced(self.connectomes):
+            return SubjectRows(self.connectomes)
         return matrices_to_edges(self.connectomes, check=False)
 
     def __repr__(self) -> str:
@@ -199,7 +211,7 @@ class Cohort:
         return replace(
             self,
             subject_ids=[self.subject_ids[i] for i in positions],
-            connectomes=self.connectomes[positions],
+            connectomes=some_matrices(self.connectomes, positions),
             motion=self.motion.iloc[positions],
             traits=self.traits.iloc[positions],
         )
@@ -242,7 +254,9 @@ class Cohort:
     def edge_means(self, subjects: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the mean matrix (V, V) over all subjects, or over some."""
         chosen = slice(None) if subjects is None else subject_positions(subjects, self.subject_ids)
-        return np.asarray(self.connectomes[chosen].mean(axis=0, dtype=np.float64))
+        if not is_sliced(self.connectomes):
+            return np.asarray(self.connectomes[chosen].mean(axis=0, dtype=np.float64))
+        return mean_matrix(self.connectomes, np.arange(self.n_subjects)[chosen])
 
     def group_difference(self, column: str, *, quantile: float = 0.1) -> NDArray[np.float64]:
         """Return the mean matrix of the large-motion group minus that of the small (Fig. 2B)."""
@@ -265,7 +279,7 @@ class Cohort:
         tables = {"motion": self.motion, "traits": self.traits, "regions": self.regions}
         with written_aside(folder, overwrite=overwrite, marker=HEADER) as aside:
             aside.mkdir()
-            np.save(aside / "connectomes.npy", self.connectomes, allow_pickle=False)
+            save_matrices(aside / "connectomes.npy", self.connectomes)
             if self.lengths is not None:
                 np.save(aside / "lengths.npy", self.lengths, allow_pickle=False)
             for name, table in tables.items():
@@ -288,7 +302,8 @@ class Cohort:
         ----------
         folder : path-like
         memory_map : bool, default=False
-            Whether connectomes stay on disk and are read where they are used.
+            Whether connectomes stay on disk and are read where they are used; of more than 512 MiB
+            only slices are read (`StoredMatrices`).
 
         Raises
         ------
@@ -306,10 +321,10 @@ class Cohort:
                 )
                 for name in ("motion", "traits", "regions")
             }
-            lengths = folder / "lengths.npy"
+            matrices, lengths = folder / "connectomes.npy", folder / "lengths.npy"
             return cls(
                 subject_ids=list(tables["motion"].index),
-                connectomes=read_array(folder / "connectomes.npy", memory_map=memory_map),
+                connectomes=in_its_file(read_array(matrices, memory_map=memory_map)),
                 lengths=read_array(lengths) if lengths.exists() else None,
                 **tables,
             )

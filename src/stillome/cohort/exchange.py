@@ -41,11 +41,10 @@ class Shuffler:
         if self._people:
             self._stacks = _by_structure(levels)
             return
-        labels, sizes = np.unique(levels[:, 0], return_counts=True)
-        self._by_size = [
-            np.stack([np.flatnonzero(levels[:, 0] == label) for label in labels[sizes == size]])
-            for size in np.unique(sizes)
-        ]
+        _, sizes = np.unique(levels[:, 0], return_counts=True)
+        rows = np.argsort(levels[:, 0], kind="stable")  # those of a group beside each other
+        size_of = np.repeat(sizes, sizes)
+        self._by_size = [rows[size_of == size].reshape(-1, size) for size in np.unique(sizes)]
 
     def check_any(self) -> Self:
         """Refuse people of whom no two can be exchanged; else return this shuffler."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.cluster.shared_files import SharedFile, no_room
+from stillome.cohort.stored_matrices import StoredMatrices
 from stillome.cohort.validation.sliced import read_slice
 
 _PART_BYTES = 2**24  # that are copied at a time
@@ -70,6 +71,8 @@ def _in_its_file(source: Any) -> Any:
     if kind == "h5py.Dataset" and source.file.mode == "r" and Path(source.file.filename).is_file():
         file = str(Path(source.file.filename).resolve())
         return Reopened(_dataset, file, source.name, shape=shape)
+    if isinstance(source, StoredMatrices):
+        return source  # sent as its path by itself
     store: Any = getattr(source, "store", None)
     if kind == "zarr.Array" and type(store).__name__ == "LocalStore":
         return Reopened(_zarr_array, str(Path(store.root).resolve()), source.path, shape=shape)

@@ -32,6 +32,8 @@ class SubjectRows:
     ((4, 3), [[3, 4, 5], [6, 7, 8]], [[0, 1, 2], [9, 10, 11]])
     """
 
+    ndim = 2
+
     def __init__(self, source: Any, rows: NDArray[np.intp] | None = None) -> None:
         self.source, self.rows = source, rows
         n = source.shape[0] if rows is None else len(rows)
@@ -48,6 +50,17 @@ class SubjectRows:
         return self.shape[0]
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the connectomes, in which answers are given back."""
+        return np.dtype(self.source.dtype)
+
+    @property
+    def chunks(self) -> tuple[int, int]:
+        """How many subjects are best read at a time: a sign of what is read in slices."""
+        stored = getattr(self.source, "chunks", None)
+        return (int(np.max(stored[0])) if stored else 1, self.shape[1])
+
+    @property
     def is_in_memory(self) -> bool:
         """Whether the connectomes are an array that nobody else changes."""
         return type(self.source) is np.ndarray
@@ -57,8 +70,13 @@ class SubjectRows:
         """An array of no subjects, (0, V, V) or (0, E), shaped as the connectomes are."""
         return np.empty((0, *self.source.shape[1:]))
 
-    def __getitem__(self, subjects: slice) -> NDArray[Any]:
-        """Return the edges (m, E) of consecutive subjects, in a wide dtype."""
+    def __getitem__(self, subjects: slice | NDArray[Any]) -> Any:
+        """Return the edges (m, E) of consecutive subjects, in a wide dtype.
+
+        Those of a mask, or of positions in increasing order, stay where they are, as in `some`.
+        """
+        if isinstance(subjects, np.ndarray):
+            return self.some(subjects)
         first, last, _ = subjects.indices(len(self))
         if self.rows is None:
             return self._read(first, last)

@@ -6,7 +6,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
+from stillome.cohort.edges import edges_to_matrices
+from stillome.cohort.subject_rows import SubjectRows
+from stillome.cohort.validation import check_connectomes
 from stillome.evaluate.modularity import modularity
 
 GRAPH_MEASURES = ("density", "strength", "clustering", "efficiency", "modularity")
@@ -43,7 +45,7 @@ def graph_measures(connectomes: ArrayLike) -> pd.DataFrame:
        density  strength  clustering  efficiency  modularity
     0      1.0       4.0         1.0         2.0         0.0
     """
-    edges = matrices_to_edges(connectomes)
+    edges = SubjectRows(check_connectomes(connectomes, in_slices=True))
     parts = [
         _measures(edges_to_matrices(edges[start : start + _CHUNK].astype(np.float64)))
         for start in range(0, len(edges), _CHUNK)

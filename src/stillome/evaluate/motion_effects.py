@@ -1,16 +1,21 @@
 """Effects of motion on a cohort: fibre totals, changed edges, QC–SC correlations."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from stillome.arrays import Floats
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.edges import edge_indices, matrices_to_edges
 from stillome.cohort.motion_groups import MotionGroups
+from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.cohort.validation import as_floats, check_confounds, check_count
+from stillome.counts.edge_tables import BlockPlan
 from stillome.exceptions import InputError
 
 # With fewer subjects a rank correlation is not reported.
@@ -175,7 +180,8 @@ def fibre_totals_by_motion(cohort: Cohort, column: str, *, n_groups: int = 10) -
             "each group needs at least two. Ask for fewer groups."
         )
     motion = as_floats(cohort.motion[column])
-    totals = cohort.edges.sum(axis=1, dtype=np.float64)
+    edges = SubjectRows.of(cohort.edges)
+    totals = np.concatenate([part.sum(axis=1, dtype=np.float64) for _, part in edges.parts()])
     rows = [
         {
             "group": number,
@@ -237,7 +243,8 @@ def qcsc_correlations(cohort: Cohort, column: str) -> QCSC:
             f"{cohort.n_subjects} subjects with {column!r}; a correlation needs "
             f"at least {_MIN_SUBJECTS}."
         )
-    correlations = _rank_correlations(cohort.edges, motion)
+    blocks = _blocks_of_edges(cohort.edges)
+    correlations = np.concatenate([_rank_correlations(block, motion) for block in blocks])
     freedom = cohort.n_subjects - 2
     with np.errstate(divide="ignore"):  # |r| = 1 is p = 0
         t = np.abs(correlations) * np.sqrt(freedom / (1 - correlations**2))
@@ -278,6 +285,19 @@ def _with_motion(cohort: Cohort, column: str) -> Cohort:
     if not known.any():
         raise InputError(f"motion: column {column!r} holds no value for any subject.")
     return cohort if known.all() else cohort.select(known)
+
+
+def _blocks_of_edges(edges: AnyRows) -> Iterator[NDArray[Any]]:
+    """Give the values of some edges in all subjects; those of a store by way of a file."""
+    if not isinstance(edges, SubjectRows):
+        yield edges
+        return
+    plan = BlockPlan.of(edges.shape, None)
+    store = plan.store(edges.shape, np.dtype(edges.dtype).newbyteorder("="))
+    for start, part in edges.parts():
+        store.write_rows(start, part)
+    for number in range(len(store.blocks)):
+        yield store.read(number)
 
 
 def _edge_lengths(cohort: Cohort) -> Floats | None:

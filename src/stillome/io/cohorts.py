@@ -132,7 +132,7 @@ def read_cohort(
     kept = select_subjects(data, join.kept)
     return Cohort(
         subject_ids=kept.subject_ids,
-        connectomes=np.asanyarray(kept.connectomes),
+        connectomes=kept.connectomes,
         motion=pd.DataFrame() if moved is None else moved.reindex(join.kept),
         traits=pd.DataFrame() if known is None else known.loc[join.kept],
         regions=kept.regions,

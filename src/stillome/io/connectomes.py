@@ -11,12 +11,12 @@ import numpy as np
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.scan_ids import person_of
+from stillome.cohort.stored_matrices import some_matrices
 from stillome.exceptions import FileError, InputError, StillomeWarning
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import choose
 from stillome.io.find import PathLike, find_items
 from stillome.io.guarded_files import open_item
-from stillome.io.lazy_stack import LazyStack
 from stillome.io.many_files import read_files
 from stillome.io.one_stack import read_stack
 from stillome.io.reading_options import ReadingOptions
@@ -133,7 +133,7 @@ def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> Connectome
     if np.array_equal(positions, np.arange(data.n_subjects)):
         return data
     stack = data.connectomes
-    chosen = stack.select(positions) if isinstance(stack, LazyStack) else stack[positions]
+    chosen = some_matrices(stack, positions)
     files = data.source.files
     if len(files) == data.n_subjects:
         files = tuple(files[i] for i in positions)

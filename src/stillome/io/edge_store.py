@@ -73,6 +73,13 @@ def convert_connectomes(
     return target
 
 
+def write_edge_store(place: Path, data: ConnectomeData) -> None:
+    """Write connectomes to a new store, a few subjects at a time."""
+    place.mkdir(parents=True)
+    _fill(place, data, say_nothing)
+    (place / _HOW_FAR).unlink()
+
+
 def _fill(part: Path, data: ConnectomeData, progress: Progress) -> None:
     """Write all subjects that are not there yet."""
     try:

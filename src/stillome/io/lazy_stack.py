@@ -1,6 +1,7 @@
 """A stack of connectomes that stays in its file; only slices are read and cleaned."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,21 @@ class LazyStack:
         return self._cleaner.dtype_of(empty.dtype)
 
     @property
+    def chunks(self) -> tuple[int, int, int]:
+        """How many subjects are best read at a time; whole matrices of them."""
+        stored = getattr(self._values, "chunks", None)
+        return (int(stored[self._axis]) if stored else 1, *self.shape[1:])
+
+    @property
     def nbytes(self) -> int:
         """How much memory the whole stack would take."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Give the matrices of all subjects, read a few at a time."""
+        step = self._step(np.empty((1, *self.shape[1:]), dtype=self.dtype))
+        for start in range(0, len(self), step):
+            yield from self[start : start + step]
 
     def __len__(self) -> int:
         return self.shape[0]

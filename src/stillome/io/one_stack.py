@@ -14,6 +14,7 @@ from stillome.io.assemble import Reading, assemble, region_table
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import check_name, check_values, choice_note
+from stillome.io.edge_matrices import EdgeMatrices
 from stillome.io.fibre_lengths import lengths_beside, mean_lengths
 from stillome.io.free_memory import check_array
 from stillome.io.guarded_files import Item
@@ -183,11 +184,9 @@ def _regions(
     return keep, table, (*notes, *extra)
 
 
-def _matrices(holding: Holding, label: str, options: ReadingOptions) -> NDArray[Any]:
-    """Build matrices from edge vectors (n, E), in the order that the user or the file gives."""
-    check_stored(holding.values, label)
-    array = as_numbers(holding.values[...], label)
-    n_edges = array.shape[1]
+def _matrices(holding: Holding, label: str, options: ReadingOptions) -> EdgeMatrices:
+    """See edge vectors (n, E) as matrices, in the order that the user or the file gives."""
+    n_edges = int(holding.values.shape[1])
     root = int((8 * n_edges + 1) ** 0.5)
     if root * root != 8 * n_edges + 1:
         raise FileError(f"{label}: {n_edges} edges is not V(V−1)/2 for any number of regions V.")
@@ -203,6 +202,4 @@ def _matrices(holding: Holding, label: str, options: ReadingOptions) -> NDArray[
         )
     upper = order == "upper"
     rows, columns = np.triu_indices(size, shift) if upper else np.tril_indices(size, -shift)
-    matrices = np.zeros((len(array), size, size), dtype=array.dtype)
-    matrices[:, rows, columns] = array
-    return matrices
+    return EdgeMatrices(holding.values, size, rows, columns)

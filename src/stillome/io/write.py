@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from stillome.cohort.edges import edges_to_matrices
 from stillome.cohort.scan_ids import person_of, session_in
 from stillome.cohort.validation import check_connectomes
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.exceptions import FileError, InputError
 from stillome.io.connectome_data import ConnectomeData, Holding
+from stillome.io.edge_store import write_edge_store
 from stillome.io.formats.bids_relmat import relmat_json
 from stillome.io.formats.bids_relmat import write as write_relmat
 from stillome.io.formats.mrtrix import LABELLED, PRODUCER, UK_BIOBANK
@@ -91,20 +94,26 @@ def write_connectomes(
     """
     if form not in ("same", "relmat"):
         raise InputError(f"form={form!r}; expected 'same' or 'relmat'.")
-    writer = WRITERS.get(data.source.producer)
-    if form == "same" and writer is None:
+    # A large cohort from one file becomes a store of edge vectors, whatever the file was.
+    stays = is_sliced(connectomes) and form == "same" and len(data.source.files) == 1
+    if form == "same" and not stays and data.source.producer not in WRITERS:
         raise FileError(f"{data.source.producer}: cannot be written; choose the form 'relmat'.")
     for subject in data.subject_ids:
         normalise_id(subject)  # refuses ids that would lead to another folder
     matrices = _matrices(data, connectomes)
-    told = provenance(inputs=data.source.files, random_state=random_state)
+    # run.json has the hash of the file that a run has copied, which need not be there any more.
+    told = provenance(inputs=() if stays else data.source.files, random_state=random_state)
     with written_aside(folder, overwrite=overwrite, marker=DESCRIPTION) as aside:
         aside.mkdir()
         write_dataset_description(aside, f"stillome: {description}")
         if form == "relmat":
             _write_relmats(aside, data, matrices, {"Description": description, **told})
         else:
-            _write_same(aside, data, matrices)
+            if stays:
+                place = (aside / Path(data.source.files[0]).name).with_suffix(".zarr")
+                write_edge_store(place, replace(data, connectomes=matrices))
+            else:
+                _write_same(aside, data, matrices)
             content = {"Description": description, "Units": data.measure, **told}
             write_json(aside / "connectomes.json", content)
     return Path(folder)
@@ -228,7 +237,9 @@ def hash_of(path: str | os.PathLike[str]) -> str:
 def _matrices(data: ConnectomeData, connectomes: ArrayLike | None) -> NDArray[Any]:
     if connectomes is None:
         return np.asarray(data.connectomes)
-    array = check_connectomes(connectomes, subject_ids=data.subject_ids)
+    array = check_connectomes(connectomes, subject_ids=data.subject_ids, in_slices=True)
+    if is_sliced(array) and array.ndim == 3 and array.shape[1] == data.n_regions:
+        return array  # of a large cohort: written subject by subject
     matrices = edges_to_matrices(array) if array.ndim == 2 else array.copy()
     if matrices.shape[1] != data.n_regions:
         raise InputError(

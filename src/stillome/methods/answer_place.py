@@ -1,11 +1,38 @@
 """Where users want answers: something of theirs, such as a zarr array, written in slices."""
 
+import inspect
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from stillome.cohort.validation.number_dtypes import answer_dtype
 from stillome.exceptions import FileError, InputError
+
+
+def reads_slices(method: Any) -> bool:
+    """Whether ``adjust`` of a method reads stores in slices and writes answers as it makes them.
+
+    Examples
+    --------
+    >>> from stillome import InvFA
+    >>> from stillome.methods.linear.combat import ComBat
+    >>> reads_slices(InvFA()), reads_slices(ComBat())
+    (True, False)
+    """
+    return "out" in inspect.signature(method.adjust).parameters
+
+
+def dtype_of_adjusted(X: ArrayLike) -> np.dtype[Any]:
+    """Return a dtype for adjusted connectomes, which may exceed what the input's was chosen for.
+
+    Examples
+    --------
+    >>> dtype_of_adjusted(np.zeros((2, 3), np.uint8)), dtype_of_adjusted(np.zeros((2, 3), "f4"))
+    (dtype('int32'), dtype('float32'))
+    """
+    dtype = answer_dtype(X)
+    return np.promote_types(dtype, np.int32) if dtype.kind in "iu" else dtype
 
 
 def check_out(out: Any, shape: tuple[int, ...]) -> None:

@@ -88,8 +88,10 @@ class CountRows(SubjectRows):
         # Whole numbers, and weights with a few decimals, have one unit for everybody.
         return rows if common else cls(rows.source, rows.rows, np.concatenate(units))
 
-    def __getitem__(self, subjects: slice) -> NDArray[Any]:
-        """Return the counts (m, E) of consecutive subjects."""
+    def __getitem__(self, subjects: slice | NDArray[Any]) -> Any:
+        """Return the counts (m, E) of consecutive subjects; others stay where they are."""
+        if isinstance(subjects, np.ndarray):
+            return self.some(subjects)
         multiples = super().__getitem__(subjects) / self.units[subjects][:, None]
         whole = np.round(multiples)
         near = np.abs(multiples - whole) <= _LARGEST_TOLERANCE

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from stillome.arrays import Floats
 from stillome.cohort.edges import matrices_to_edges
 from stillome.evaluate.words import number
 from stillome.methods.method_words import method_name
@@ -25,6 +24,7 @@ from stillome.plot.qcsc import plot_qcsc
 from stillome.plot.training import plot_latent_units, plot_training
 from stillome.plot.trait_bars import plot_trait_prediction
 from stillome.plot.trait_components import plot_trait_components
+from stillome.report.drawn_subjects import drawn, drawn_groups, mean_of
 from stillome.report.seen import N_CIRCLE_EDGES, most_moved, raw_consistency, things_counted
 from stillome.run.folder import RunFolder
 from stillome.run.steps.sliding import motion_thirds
@@ -97,10 +97,11 @@ def components(folder: RunFolder) -> Figure:
         name: np.log1p(matrices_to_edges(values, check=False))
         for name, values in _before_and_after(folder).items()
     }
-    latents = folder.latents[folder.known]
+    places = drawn(folder, folder.known)
+    latents = folder.latents[places]
     return plot_components(
         networks,
-        folder.motion[folder.known, 0],
+        folder.motion[places, 0],
         latents={"latents z": latents} if latents.shape[1] > 1 else None,
         measure=folder.measure,
     )
@@ -108,8 +109,8 @@ def components(folder: RunFolder) -> Figure:
 
 def correction(folder: RunFolder) -> Figure:
     """Draw how much edges were corrected in those who moved little and much."""
-    before, after = _before_and_after(folder).values()
-    groups = folder.motion_effects.groups
+    places, groups = drawn_groups(folder)
+    before, after = folder.cohort.connectomes[places], folder.adjusted[places]
     return plot_correction(before, after, groups, measure=things_counted(folder))
 
 
@@ -117,7 +118,7 @@ def edge_means(folder: RunFolder) -> Figure:
     """Draw mean connectomes of thirds by motion, before and after."""
     groups = motion_thirds(folder.motion[:, 0], folder.known)
     panels = {
-        f"{group}: {name}": _mean(matrices[members])
+        f"{group}: {name}": mean_of(matrices, members)
         for name, matrices in (
             ("scanned", folder.cohort.connectomes),
             ("adjusted", folder.adjusted),
@@ -137,9 +138,10 @@ def glass_brain(folder: RunFolder) -> Figure | None:
     """Draw the edges that were corrected most in the brain."""
     if not {"x", "y", "z"} <= set(folder.cohort.regions.columns):
         return None
-    before, after = _before_and_after(folder).values()
+    known = folder.known
+    change = mean_of(folder.adjusted, known) - mean_of(folder.cohort.connectomes, known)
     label = f"mean change in {things_counted(folder)} (adjusted − scanned)"
-    return plot_glass_brain(_mean(after) - _mean(before), folder.cohort.regions, label=label)
+    return plot_glass_brain(change, folder.cohort.regions, label=label)
 
 
 def subject(folder: RunFolder) -> Figure:
@@ -190,10 +192,6 @@ def frontier(folder: RunFolder) -> Figure | None:
 
 
 def _before_and_after(folder: RunFolder) -> dict[str, NDArray[Any]]:
-    """Return connectomes (n_known, V, V) of the subjects whose confounds are known."""
-    known = folder.known
+    """Return connectomes (m, V, V) of subjects whose confounds are known; of many, of some."""
+    known = drawn(folder, folder.known)
     return {"as scanned": folder.cohort.connectomes[known], "adjusted": folder.adjusted[known]}
-
-
-def _mean(connectomes: NDArray[Any]) -> Floats:
-    return np.asarray(connectomes.mean(axis=0, dtype=np.float64))

@@ -115,6 +115,7 @@ def _probes(one: RunCertificate) -> HtmlTable:
     where = "subjects of the fit" if one.use == "cohort" else f"{one.n_subjects} unseen subjects"
     # Only a confound with two values (a site, a scanner) has an AUC.
     with_auc = ["AUC"] if one.found.table["auc"].notna().any() else []
+    with_sizes = ["Subjects"] if one.found.sampled() else []
     rows = [
         Row(
             (
@@ -123,6 +124,7 @@ def _probes(one: RunCertificate) -> HtmlTable:
                 _interval(values["low"], values["high"], 3),
                 number(values["null_95"], 3),
                 *(number(values["auc"]) for _ in with_auc),
+                *(f"{values['n_subjects']:,.0f}" for _ in with_sizes),
                 p_value(values["p_value"]),
                 p_value(values["p_holm"]),
             )
@@ -131,7 +133,16 @@ def _probes(one: RunCertificate) -> HtmlTable:
     ]
     return html_table(
         f"{method_name(one.method)}, {_FEATURES[one.features]}, {where}",
-        ["Probe", "R²", "95 % interval", "95 % of permuted", *with_auc, "p", "p (Holm)"],
+        [
+            "Probe",
+            "R²",
+            "95 % interval",
+            "95 % of permuted",
+            *with_auc,
+            *with_sizes,
+            "p",
+            "p (Holm)",
+        ],
         rows,
     )
 

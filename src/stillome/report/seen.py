@@ -5,11 +5,13 @@ from matplotlib.figure import Figure
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices, matrices_to_edges
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.evaluate.motion_effects import MotionEffects
 from stillome.evaluate.words import listed, number, percent, read_r2, signed_percent, things
 from stillome.methods.method_words import method_name
 from stillome.plot.labels import measure_label, signed
 from stillome.plot.qcsc import consistency_dependence, edge_consistency
+from stillome.report.drawn_subjects import drawn_groups, mean_and_deviation, mean_of
 from stillome.run.folder import RunFolder
 from stillome.run.steps.sliding import motion_thirds
 
@@ -140,8 +142,11 @@ def _dependence(name: str, before: float, after: float) -> str:
 
 def raw_consistency(folder: RunFolder) -> Floats:
     """Return the consistency of every edge in the raw connectomes, shape (E,)."""
-    edges = matrices_to_edges(folder.cohort.connectomes[folder.known], check=False)
-    return edge_consistency(edges)
+    connectomes = folder.cohort.connectomes
+    if is_sliced(connectomes):
+        mean, deviation = mean_and_deviation(connectomes, folder.known)
+        return np.asarray(mean / np.where(deviation > 0, deviation, np.nan))
+    return edge_consistency(matrices_to_edges(connectomes[folder.known], check=False))
 
 
 def components(folder: RunFolder, figure: Figure) -> str:
@@ -157,10 +162,10 @@ def components(folder: RunFolder, figure: Figure) -> str:
 
 def correction(folder: RunFolder, figure: Figure) -> str:
     """Say how much an edge was changed on average in both groups."""
-    groups = folder.motion_effects.groups
+    drawn, groups = drawn_groups(folder)
     means = []
     for members in (groups.small, groups.large):
-        places = folder.known[members]
+        places = drawn[members]
         raw = matrices_to_edges(folder.cohort.connectomes[places], check=False)
         adjusted = matrices_to_edges(folder.adjusted[places], check=False)
         means.append(float((adjusted - raw.astype(np.float64)).mean()))
@@ -192,10 +197,8 @@ def _total(value: float) -> str:
 def glass_brain(folder: RunFolder, figure: Figure) -> str:
     """Say how many edges gain or lose on average."""
     known = folder.known
-    change = matrices_to_edges(
-        (folder.adjusted[known].mean(axis=0) - folder.cohort.connectomes[known].mean(axis=0))[None],
-        check=False,
-    )[0]
+    means = mean_of(folder.adjusted, known) - mean_of(folder.cohort.connectomes, known)
+    change = matrices_to_edges(means[None], check=False)[0]
     return (
         f"On average, {percent((change > 0).mean())} of edges gain and "
         f"{percent((change < 0).mean())} lose by adjusting."

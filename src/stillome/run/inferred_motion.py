@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.confound_coding import ConfoundCoding
+from stillome.cohort.stored_matrices import some_matrices
 from stillome.exceptions import StillomeWarning
 
 INFERRED = "inferred_motion.tsv"
@@ -55,7 +56,7 @@ def inferred_motion(
     if not len(rows) or not isinstance(model, InfersMotion):
         return pd.DataFrame(columns=["participant_id", "column", "value", "sd"])
     concerned = np.unique(rows)
-    mean, sd = model.infer_confounds(connectomes[concerned])
+    mean, sd = model.infer_confounds(some_matrices(connectomes, concerned))
     places = np.searchsorted(concerned, rows)
     return pd.DataFrame(
         {

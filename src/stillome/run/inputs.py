@@ -1,5 +1,6 @@
 """First step of a run: read its files, judge whether a run can be made of them, and keep them."""
 
+import shutil
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from stillome.cohort.cohort import Cohort
 from stillome.cohort.confound_choice import choose_removed
+from stillome.cohort.validation.sliced import is_sliced
+from stillome.exceptions import FileError
 from stillome.io.cohorts import MotionNeeded
 from stillome.io.connectome_data import ConnectomeData, Source
 from stillome.io.motion.motion_table import write_motion
-from stillome.io.write import provenance, write_dataset_description
+from stillome.io.write import hash_of, provenance, write_dataset_description
 from stillome.methods.registry import make_method
 from stillome.persistence import written_aside
 from stillome.run.cohort_checks import check_cohort
@@ -75,13 +78,14 @@ def write_inputs(inputs: Inputs, out: Path) -> None:
     """Write what was read into the run folder: ``run.json`` first, the cohort last."""
     settings, source = inputs.settings, inputs.data.source
     folder = RunFolder(out)
+    told = provenance(inputs=inputs.files, random_state=settings.seed)
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "stillome": version("stillome"),
         "command": command_line(settings, out),
         "settings": to_json(settings),
-        "provenance": provenance(inputs=inputs.files, random_state=settings.seed),
+        "provenance": told,
         "source": {**asdict(source), "measure": inputs.data.measure, "notes": inputs.data.notes},
         "simulated": inputs.truth is not None,
     }
@@ -94,6 +98,18 @@ def write_inputs(inputs: Inputs, out: Path) -> None:
     if inputs.truth is not None:
         folder.write_array("truth", inputs.truth)
     inputs.cohort.save(folder.place("cohort"), overwrite=True)
+    if is_sliced(inputs.cohort.connectomes):
+        _check_unchanged(folder, told["Inputs"])
+
+
+def _check_unchanged(folder: RunFolder, hashes: dict[str, str]) -> None:
+    """Refuse a store that was changed while it was copied in slices; the copy may be of both."""
+    for path, digest in hashes.items():
+        if hash_of(path) != digest:
+            shutil.rmtree(folder.place("cohort"), ignore_errors=True)
+            raise FileError(
+                f"{path} was changed while it was read. Run again when nothing writes to it."
+            )
 
 
 def source_data(folder: RunFolder) -> ConnectomeData:

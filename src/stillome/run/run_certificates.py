@@ -24,7 +24,7 @@ CERTIFICATE_COLUMNS = Columns(
     numbers=("n_subjects", *FOUND),
     yes_no=("passed", "certificate_passed"),
 )
-_HEAD = ("use", "method", "features", "n_subjects")
+_HEAD = ("use", "method", "features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,12 @@ class RunCertificate:
 
         ``passed`` says of every probe whether its corrected p-value is above the level;
         ``certificate_passed``, whether that is so for all probes of the certificate.
+        ``n_subjects`` are those whom a probe saw; in large cohorts some see a sample.
         """
         table = self.found.table.reset_index()
         for place, name in enumerate(_HEAD):
             table.insert(place, name, getattr(self, name))
-        columns = [*_HEAD, "probe", *FOUND]
+        columns = [*_HEAD, "n_subjects", "probe", *FOUND, "n_features"]
         return table[columns].assign(
             passed=~self.found.reads.to_numpy(), certificate_passed=self.found.passed
         )
@@ -76,8 +77,8 @@ def certificates_of_table(table: pd.DataFrame, level: float) -> tuple[RunCertifi
     """
     found = []
     for (use, method, features), rows in table.groupby(["use", "method", "features"], sort=False):
-        probes = rows.set_index("probe")[list(FOUND)]
-        n_subjects = int(rows["n_subjects"].iloc[0])
+        probes = rows.set_index("probe")[[*FOUND, "n_subjects"]]
+        n_subjects = int(rows["n_subjects"].max())
         certificate = LeakageCertificate(probes, level, n_subjects)
         found.append(RunCertificate(str(use), str(method), str(features), n_subjects, certificate))
     return tuple(found)

@@ -13,6 +13,7 @@ from stillome.cohort.confound_choice import Removed
 from stillome.cohort.confound_coding import ConfoundCoding, in_words
 from stillome.cohort.kept_covariates import kept_covariates
 from stillome.cohort.reference import resolve_reference
+from stillome.cohort.stored_matrices import matrix_parts
 from stillome.exceptions import FileError
 from stillome.run.run_files import FILES, FORMAT, FORMAT_VERSION, ID, RunFiles
 from stillome.run.run_tables import Columns
@@ -86,7 +87,8 @@ class RunCohort(RunFiles):
     @cached_property
     def whole_counts(self) -> bool:
         """Whether connectomes hold whole numbers of streamlines, not weights."""
-        return all(bool((one == np.round(one)).all()) for one in self.cohort.connectomes)
+        parts = matrix_parts(self.cohort.connectomes)
+        return all(bool((part == np.round(part)).all()) for _, part in parts)
 
     @cached_property
     def coding(self) -> ConfoundCoding:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.cohort.stored_matrices import in_its_file
 from stillome.exceptions import FileError
 from stillome.persistence import read_array, read_json, write_json, write_table, written_aside
 from stillome.run.inferred_motion import INFERRED
@@ -126,8 +127,11 @@ class RunFiles:
         except FileError as error:
             raise FileError(f"{error} {self.again(key)}") from error
 
-    def read_matrices(self, key: str, shape: tuple[int, ...], inside: str = "") -> NDArray[Any]:
-        """Map an array that begins with this shape; it stays on disk until it is used."""
+    def read_matrices(self, key: str, shape: tuple[int, ...], inside: str = "") -> Any:
+        """Map an array that begins with this shape; it stays on disk until it is used.
+
+        Of a large one, only slices are read.
+        """
         path = self.place(key) / inside if inside else self.place(key)
         try:
             array = read_array(path, memory_map=True)
@@ -135,7 +139,7 @@ class RunFiles:
             raise FileError(f"{error} {self.again(key)}") from error
         if array.shape[: len(shape)] != shape:
             raise FileError(f"{path}: shape {array.shape}; expected {shape}. {self.again(key)}")
-        return array
+        return in_its_file(array)
 
     def again(self, key: str) -> str:
         """Say how a damaged file is made again."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.exceptions import FileError
+from stillome.exceptions import FileError, StillomeError
 
 
 def is_sliced(values: Any) -> bool:
@@ -32,6 +32,8 @@ def read_slice(array: Any, rows: slice, name: str) -> NDArray[Any]:
     """
     try:
         return np.asarray(array[rows])
+    except StillomeError:  # says by itself what is wrong
+        raise
     except Exception as error:  # whatever the library of a store raises
         said = str(error).strip().split("\n")[0] or type(error).__name__
         last = min(rows.stop, array.shape[0]) - 1

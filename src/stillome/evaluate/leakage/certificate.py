@@ -1,37 +1,26 @@
 """The leakage certificate: whether any probe predicts motion from features."""
 
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from stillome.arrays import Floats
-from stillome.cohort.exchange import Shuffler
 from stillome.cohort.validation import check_count, check_random_state, check_share
 from stillome.evaluate.leakage.certificate_record import LeakageCertificate
-from stillome.evaluate.leakage.forest import N_TREES, fit_trees
-from stillome.evaluate.leakage.outcomes import ProbeResult, joined
-from stillome.evaluate.leakage.probe_data import ProbeData, prepare_probes
-from stillome.evaluate.leakage.probes import (
-    Fitter,
-    Outcome,
-    fit_svr,
-    probe_by_fitting,
-    probe_distance_correlation,
-    probe_ridge,
-)
+from stillome.evaluate.leakage.large_jobs import large_probe_jobs
+from stillome.evaluate.leakage.large_probes import LargeProbeData, is_large, prepare_large
+from stillome.evaluate.leakage.outcomes import ProbeResult
+from stillome.evaluate.leakage.probe_data import prepare_probes
+from stillome.evaluate.leakage.probe_jobs import Jobs, probe_jobs
 from stillome.exceptions import InputError, StillomeWarning
 from stillome.progress import Progress
 
 Kind = Literal["features", "counts"]
-Job = Callable[[], Outcome]
-
-# Summary numbers include the graph measures, so that trees see these too.
-_ALSO_BY_TREES = ("zeros", "summary")
+# Confounds, kind, nuisance, groups, number of folds and generator.
+_Given = tuple[ArrayLike, Kind, ArrayLike | None, ArrayLike | None, int, np.random.Generator]
 
 
 def leakage_certificate(
@@ -53,7 +42,8 @@ def leakage_certificate(
     Parameters
     ----------
     features : array-like of shape (n, p), or (n, V, V) with ``kind="counts"``
-        A representation, or connectomes.
+        A representation, or connectomes. Those of large cohorts (more than 5,000 subjects, or 2²⁵
+        values) are read in slices and may stay in a store (zarr, HDF5, Dask); see Notes.
     confounds : array-like of shape (n,) or (n, C)
         Motion; a probe is scored by the column that it predicts best.
     kind : {"features", "counts"}, default="features"
@@ -85,6 +75,15 @@ def leakage_certificate(
     Returns
     -------
     LeakageCertificate
+
+    Notes
+    -----
+    In large cohorts, ridge regression is computed in parts. It is exact where there are at most
+    3,000 subjects or at most 3,000 features; otherwise it sees 3,000 random sums of the features.
+    Leakage that is spread evenly over E features must then be about (E / 3,000)^(1/4) times as
+    large in each of them to be detected. Support vectors, trees and distance correlation see a
+    sample of 2,000 subjects, which does not depend on their order, and at most 2,500 features of
+    each; the table says how many of both every probe saw.
 
     Raises
     ------
@@ -156,11 +155,9 @@ def repeated_certificate(
         raise InputError(
             f"within: labels of {len(labels)} repeats for {len(features)} sets of features."
         )
-    data = [
-        prepare_probes(one, confounds, kind, nuisance, groups, n_folds, rng, label)
-        for one, label in zip(features, labels, strict=True)
-    ]
-    jobs = _jobs(data, n_permutations, rng)
+    repeats = list(zip(features, labels, strict=True))
+    given: _Given = (confounds, kind, nuisance, groups, n_folds, rng)
+    jobs = _jobs(repeats, given, n_permutations)
     if n_permutations + 1 < len(jobs) / level:
         warnings.warn(
             f"n_permutations={n_permutations}: too few for ridge or distance correlation to fail "
@@ -176,7 +173,7 @@ def repeated_certificate(
     table = pd.DataFrame.from_dict(results, orient="index", columns=ProbeResult._fields)
     table.index.name = "probe"
     table.insert(2, "p_holm", holm(table["p_value"].to_numpy()))
-    return LeakageCertificate(table, level, len(data[0].confounds))
+    return LeakageCertificate(table, level, int(table["n_subjects"].max()))
 
 
 def probe_scores(
@@ -202,63 +199,23 @@ def probe_scores(
     True
     """
     rng = check_random_state(random_state)
-    data = prepare_probes(features, confounds, kind, nuisance, groups, n_folds, rng)
-    return {name: job().r2 for name, job in _jobs([data], 0, rng).items()}
+    given: _Given = (confounds, kind, nuisance, groups, n_folds, rng)
+    return {name: job().r2 for name, job in _jobs([(features, None)], given, 0).items()}
 
 
 def _jobs(
-    repeats: Sequence[ProbeData], n_permutations: int, rng: np.random.Generator
-) -> dict[str, Callable[[], ProbeResult]]:
+    repeats: Sequence[tuple[ArrayLike, ArrayLike | None]], given: _Given, n_permutations: int
+) -> Jobs:
     """Return the probes to run by their names in the table; 0 permutations make no test."""
-    # Each probe has its own generator, so that scores are the same with and without tests.
-    first = repeats[0]
-    shuffles, *seeds = rng.integers(2**63, size=1 + 4 * len(repeats)).tolist()
-    bootstrap = int(rng.integers(2**63))
-    orders = np.empty((0, len(first.groups)), dtype=np.intp)
-    if n_permutations:
-        shuffler = Shuffler(first.groups).check_any()
-        orders = shuffler.draw_many(n_permutations, np.random.default_rng(shuffles))
-    jobs = [
-        _jobs_of_repeat(data, orders, seeds[4 * i : 4 * i + 4]) for i, data in enumerate(repeats)
-    ]
-
-    def over_repeats(name: str) -> Callable[[], ProbeResult]:
-        return lambda: joined(
-            [one[name]() for one in jobs], first.confounds, first.groups, bootstrap
-        )
-
-    # A view that does not vary in one of the repeats is not probed in the others.
-    return {name: over_repeats(name) for name in jobs[0] if all(name in one for one in jobs)}
-
-
-def _jobs_of_repeat(
-    data: ProbeData, orders: NDArray[np.intp], seeds: Sequence[int]
-) -> dict[str, Job]:
-    fits = [np.random.default_rng(seed) for seed in seeds]
-    x, c, blocks, labels = data.features, data.confounds, data.blocks, data.two_valued
-    groups = data.groups if len(orders) else None
-
-    def ridge(view: Floats) -> Job:
-        return lambda: probe_ridge(view, c, blocks, orders, labels)
-
-    # The chance in a forest averages out over the forests of several blocks.
-    trees = partial(fit_trees, n_trees=N_TREES // len(blocks))
-
-    def fitting(fit: Fitter, view: Floats, own: np.random.Generator) -> Job:
-        return lambda: probe_by_fitting(fit, view, c, blocks, groups, own, labels)
-
-    jobs: dict[str, Job] = {
-        "ridge": ridge(x),
-        "svr": fitting(fit_svr, x, fits[0]),
-        "trees": fitting(trees, x, fits[1]),
-        "distance correlation": lambda: probe_distance_correlation(x, c, blocks, orders),
-    }
-    for name, view in data.views.items():
-        jobs[f"{name}, ridge"] = ridge(view)
-        if name in _ALSO_BY_TREES:
-            own = fits[2 + _ALSO_BY_TREES.index(name)]
-            jobs[f"{name}, trees"] = fitting(trees, view, own)
-    return jobs
+    _, kind, *_, rng = given
+    if not any(is_large(one, kind) for one, _ in repeats):
+        data = [prepare_probes(one, *given, label) for one, label in repeats]
+        return probe_jobs(data, n_permutations, rng)
+    large: list[LargeProbeData] = []
+    for one, label in repeats:
+        subjects = large[0].subjects if large else None
+        large.append(prepare_large(one, *given, label, subjects))
+    return large_probe_jobs(large, n_permutations, rng)
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:

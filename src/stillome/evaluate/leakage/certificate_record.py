@@ -22,7 +22,8 @@ class LeakageCertificate:
         (corrected over probes), ``null_95`` (95th percentile without leakage), ``auc`` (area under
         the ROC curve of the confound with two values that is predicted best; NaN where no confound
         has two values, and for distance correlation), ``low`` and ``high`` (95 % bootstrap interval
-        of R² over subjects; NaN for distance correlation).
+        of R² over subjects; NaN for distance correlation), ``n_subjects`` and ``n_features`` (which
+        a probe saw: in large cohorts, a sample).
     level : float
         Family-wise error rate of the tests.
     n_subjects : int or None
@@ -37,7 +38,7 @@ class LeakageCertificate:
     >>> found.passed, found.worst, found.worst_r2 > 0.1
     (False, 'ridge', True)
     >>> list(found.table.columns)
-    ['r2', 'p_value', 'p_holm', 'null_95', 'auc', 'low', 'high']
+    ['r2', 'p_value', 'p_holm', 'null_95', 'auc', 'low', 'high', 'n_subjects', 'n_features']
     """
 
     table: pd.DataFrame
@@ -125,7 +126,28 @@ class LeakageCertificate:
             What the probes looked for.
         """
         text = f"{self.outcome(features, confounds=confounds)} ({self.probes_named()})"
-        return text + (f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else "")
+        text += f"; raw connectomes: R² {raw.worst_r2:.2f}" if raw is not None else ""
+        return f"{text}; {self.sampled()}" if self.sampled() else text
+
+    def sampled(self) -> str:
+        """Say which probes looked at a sample of the subjects; empty where none did.
+
+        Examples
+        --------
+        >>> rows = {"ridge": [0.02, 6000], "svr": [0.01, 2000], "trees": [0.0, 2000]}
+        >>> table = pd.DataFrame.from_dict(rows, orient="index", columns=["r2", "n_subjects"])
+        >>> LeakageCertificate(table, n_subjects=6000).sampled()
+        'svr and trees in a sample of 2,000 of 6,000 subjects'
+        """
+        if self.n_subjects is None or "n_subjects" not in self.table:
+            return ""
+        fewer = self.table[self.table["n_subjects"] < self.n_subjects]
+        if fewer.empty:
+            return ""
+        *others, last = fewer.index
+        names = f"{', '.join(others)} and {last}" if others else str(last)
+        size = int(fewer["n_subjects"].min())
+        return f"{names} in a sample of {size:,} of {self.n_subjects:,} subjects"
 
     def outcome(self, features: str, *, confounds: str = "motion") -> str:
         """Say how many probes read the confounds from what is called `features`.

@@ -11,6 +11,7 @@ from stillome.arrays import Floats
 from stillome.evaluate.leakage.probes import Outcome
 
 _N_BOOTSTRAP = 1000
+_DRAWN_AT_A_TIME = 5_000_000  # numbers of groups in bootstrap samples
 
 
 class ProbeResult(NamedTuple):
@@ -22,6 +23,8 @@ class ProbeResult(NamedTuple):
     auc: float = float("nan")  # of the two-valued confound that is predicted best
     low: float = float("nan")  # 95 % interval of r2
     high: float = float("nan")
+    n_subjects: int = 0  # whom the probe was trained on and tested in
+    n_features: int = 0  # that it saw
 
 
 def joined(
@@ -71,7 +74,8 @@ def joined(
     low, high = float("nan"), float("nan")
     if predicted and np.isfinite(p_value):
         low, high = _interval(confounds[:, best], [one[:, best] for one in predicted], groups, seed)
-    return ProbeResult(r2, p_value, null_95, auc, low, high)
+    n_features = max(one.n_features for one in outcomes)
+    return ProbeResult(r2, p_value, null_95, auc, low, high, len(confounds), n_features)
 
 
 def _interval(
@@ -85,12 +89,16 @@ def _interval(
     numbers = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)[1]
     n_groups = int(numbers.max()) + 1
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), size=_N_BOOTSTRAP)
-    weights = drawn[:, numbers].astype(np.float64)
     # All repeats have the same denominator, so that the mean R² is that of the mean error.
     errors = np.mean([(observed - one) ** 2 for one in predicted], axis=0)
-    total = weights @ observed**2 - (weights @ observed) ** 2 / weights.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = 1 - weights @ errors / total
+    step, parts = max(1, _DRAWN_AT_A_TIME // n_groups), []
+    for start in range(0, _N_BOOTSTRAP, step):
+        size = min(step, _N_BOOTSTRAP - start)
+        drawn = rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), size=size)
+        weights = drawn[:, numbers].astype(np.float64)
+        total = weights @ observed**2 - (weights @ observed) ** 2 / weights.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts.append(1 - weights @ errors / total)
+    r2 = np.concatenate(parts)
     low, high = np.quantile(r2[np.isfinite(r2)], [0.025, 0.975])
     return float(low), float(high)

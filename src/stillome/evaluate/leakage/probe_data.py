@@ -1,7 +1,7 @@
 """Features and confounds prepared for the probes, with the folds that all probes share."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from stillome.cohort.edges import matrices_to_edges
 from stillome.cohort.groups import group_levels, grouped_parts
 from stillome.cohort.residuals import residualised
 from stillome.cohort.validation import check_confounds, check_features
+from stillome.cohort.validation.sliced import is_sliced, read_slice
 from stillome.evaluate.graph_measures import GRAPH_MEASURES
 from stillome.evaluate.leakage.auc import Folds, two_valued
 from stillome.evaluate.leakage.summary_features import region_features, summary_features
@@ -70,23 +71,26 @@ def prepare_probes(
 ) -> ProbeData:
     """Check and standardise the input of `leakage_certificate`, which describes the arguments."""
     table, views = _tables(features, kind)
-    n_subjects = len(table)
+    return prepare_tables(table, views, confounds, nuisance, groups, n_folds, rng, within)
+
+
+class Targets(NamedTuple):
+    """What probes predict, and the covariates that features are residualised on."""
+
+    confounds: Floats  # (n, C), residualised on the nuisance and standardised
+    two_valued: Floats  # (n, C); see `ProbeData`
+    nuisance: Floats | None  # (n, Q), of size about 1
+
+
+def prepare_targets(confounds: ArrayLike, nuisance: ArrayLike | None, n_subjects: int) -> Targets:
+    """Check the number of subjects, the confounds and the nuisance."""
     if n_subjects < _MIN_SUBJECTS:
         raise InputError(
             f"features: {n_subjects} subjects are too few to look for leakage; "
             f"at least {_MIN_SUBJECTS} needed."
         )
     given = check_confounds(confounds, n_subjects=n_subjects)
-    targets = _scaled(given)
-    levels = group_levels(groups, n_subjects)
-    blocks = _blocks(within, levels[:, 0], n_folds, rng)
-    _, varies = _by_block(table, blocks, None)
-    if not varies.any():
-        raise InputError(
-            "features: the same for all subjects (collapsed), so that there is nothing to probe; "
-            "pass a representation that varies. An empty one is not evidence of invariance."
-        )
-    design = None
+    targets, design = _scaled(given), None
     if nuisance is not None:
         design = _scaled(check_confounds(nuisance, n_subjects=n_subjects, name="nuisance"))
         targets, left = _without(targets, design)
@@ -95,26 +99,61 @@ def prepare_probes(
                 f"confounds: column {int(left.argmin())} is a linear function of the nuisance, so "
                 "that nothing is left to predict; leave it out of confounds or of nuisance."
             )
-    prepared, varies = _by_block(table, blocks, design)
-    if not varies.any():
-        raise InputError(
-            "features: a linear function of the nuisance; nothing is left to probe. "
-            "Leave nuisance out."
-        )
-    others = {name: _by_block(view, blocks, design) for name, view in views.items()}
+    return Targets(_standardised(targets), two_valued(given), design)
+
+
+def prepare_tables(
+    table: Floats,
+    views: dict[str, Floats],
+    confounds: ArrayLike,
+    nuisance: ArrayLike | None,
+    groups: ArrayLike | None,
+    n_folds: int,
+    rng: np.random.Generator,
+    within: ArrayLike | None = None,
+) -> ProbeData:
+    """Check and standardise features (n, p) and other tables of the same subjects."""
+    n_subjects = len(table)
+    targets = prepare_targets(confounds, nuisance, n_subjects)
+    levels = group_levels(groups, n_subjects)
+    blocks = fold_blocks(within, levels[:, 0], n_folds, rng)
+    _, varies = _by_block(table, blocks, None)
+    check_any_varies(int(varies.sum()))
+    prepared, varies = _by_block(table, blocks, targets.nuisance)
+    check_any_left(int(varies.sum()))
+    others = {name: _by_block(view, blocks, targets.nuisance) for name, view in views.items()}
     return ProbeData(
         features=prepared[:, varies],
         views={name: view[:, kept] for name, (view, kept) in others.items() if kept.any()},
-        confounds=_standardised(targets),
-        two_valued=two_valued(given),
+        confounds=targets.confounds,
+        two_valued=targets.two_valued,
         groups=levels,
         blocks=blocks,
     )
 
 
-def _blocks(
+def check_any_varies(n_varying: int) -> None:
+    """Refuse features that do not vary."""
+    if not n_varying:
+        raise InputError(
+            "features: the same for all subjects (collapsed), so that there is nothing to probe; "
+            "pass a representation that varies. An empty one is not evidence of invariance."
+        )
+
+
+def check_any_left(n_left: int) -> None:
+    """Refuse features of which the nuisance leaves nothing."""
+    if not n_left:
+        raise InputError(
+            "features: a linear function of the nuisance; nothing is left to probe. "
+            "Leave nuisance out."
+        )
+
+
+def fold_blocks(
     within: ArrayLike | None, labels: NDArray[np.intp], n_folds: int, rng: np.random.Generator
 ) -> Blocks:
+    """Divide subjects into blocks by the labels in `within`, and every block into folds."""
     parts = np.zeros(len(labels)) if within is None else np.asarray(within)
     if parts.shape != labels.shape:
         raise InputError(
@@ -154,9 +193,9 @@ def _by_block(
 def _tables(features: ArrayLike, kind: str) -> tuple[Floats, dict[str, Floats]]:
     """Return the features and, for counts, other descriptions of the networks."""
     if kind == "features":
-        return _scaled(check_features(features)), {}
+        return _scaled(check_features(_in_memory(features))), {}
     if kind == "counts":
-        edges = matrices_to_edges(features)
+        edges = matrices_to_edges(_in_memory(features))
         summary = summary_features(edges)
         views = {
             "zeros": (edges == 0).astype(np.float64),
@@ -167,6 +206,12 @@ def _tables(features: ArrayLike, kind: str) -> tuple[Floats, dict[str, Floats]]:
         scaled = {name: _scaled(view) for name, view in views.items()}
         return np.log1p(edges, dtype=np.float64), scaled
     raise InputError(f"kind={kind!r}; expected 'features' or 'counts'.")
+
+
+def _in_memory(features: Any) -> ArrayLike:
+    if not is_sliced(features):
+        return features
+    return read_slice(features, slice(0, features.shape[0]), "features")
 
 
 def _scaled(values: Floats) -> Floats:

@@ -41,6 +41,7 @@ class Outcome(NamedTuple):
     auc: float = float("nan")  # of the two-valued confound that is predicted best
     z_score: float = float("nan")  # of a prequential test
     null_95: float = float("nan")  # of a prequential test, on the scale of R²
+    n_features: int = 0
 
 
 def probe_ridge(
@@ -67,13 +68,29 @@ def probe_ridge(
     two_valued : array of shape (n, C), optional
         0 and 1 for confounds with two values, for the AUC; NaN for the others.
     """
+
+    def kernel(members: NDArray[np.intp]) -> Floats:
+        block = features[members]
+        return np.asarray(block @ block.T / features.shape[1])
+
+    found = probe_ridge_by_kernel(kernel, confounds, blocks, orders, two_valued)
+    return found._replace(n_features=features.shape[1])
+
+
+def probe_ridge_by_kernel(
+    kernel_of: Callable[[NDArray[np.intp]], Floats],
+    confounds: Floats,
+    blocks: Blocks,
+    orders: NDArray[np.intp],
+    two_valued: Floats | None = None,
+) -> Outcome:
+    """Ridge regression on features of which only inner products (m, m) of subjects are given."""
     n, n_confounds = confounds.shape
     targets = np.concatenate([confounds[None], confounds[orders]])  # (1 + B, n, C)
     flat = np.moveaxis(targets, 1, 0).reshape(n, -1)
     predicted = np.empty_like(flat)
     for members, folds in blocks:
-        block = features[members]
-        kernel = block @ block.T / features.shape[1]
+        kernel = kernel_of(members)
         places = np.arange(len(members))
         for fold in folds:
             test = np.flatnonzero(np.isin(members, fold))
@@ -85,6 +102,11 @@ def probe_ridge(
     observed = predicted[:, :n_confounds]
     auc = best_auc(observed, two_valued, [fold for block in blocks for fold in block.folds])
     return Outcome(scores, observed, auc)
+
+
+def ridge_penalties(scale: float) -> Floats:
+    """Return the penalties that are tried; `scale` is the mean eigenvalue of the kernel."""
+    return np.asarray(_PENALTIES * scale * 10)
 
 
 def _ridge_predictions(
@@ -103,7 +125,7 @@ def _ridge_predictions(
     best = np.zeros_like(rotated)
     # Features that vary in the test part only leave rounding errors to train on.
     scale = max(eigenvalues.sum() / len(train), 1e-9)
-    for penalty in _PENALTIES * scale * 10:
+    for penalty in ridge_penalties(scale):
         shrunk = penalty / (eigenvalues + penalty)  # residual factor of each component
         # Generalised cross-validation; the intercept takes one degree of freedom.
         error = (shrunk**2) @ (rotated**2) / max(shrunk.sum() - 1, 1e-9) ** 2
@@ -128,12 +150,13 @@ def probe_distance_correlation(
         np.sqrt(sum((one**2).sum(dtype=np.float64) for one in side)) for side in (lefts, rights)
     ]
     if min(sizes) < 1e-6:  # all pairs of subjects are equally distant
-        return Outcome(np.zeros((1 + len(orders), 1)), None)
+        return Outcome(np.zeros((1 + len(orders), 1)), None, n_features=features.shape[1])
     found = []
     for order in [np.arange(len(confounds)), *orders]:
         parts = [everybody[np.ix_(order[members], order[members])] for members, _ in blocks]
         found.append(sum(float(np.vdot(*pair)) for pair in zip(lefts, parts, strict=True)))
-    return Outcome(np.array(found)[:, None] / (sizes[0] * sizes[1]), None)
+    scores = np.array(found)[:, None] / (sizes[0] * sizes[1])
+    return Outcome(scores, None, n_features=features.shape[1])
 
 
 def _distances(rows: Floats) -> Floats:
@@ -189,7 +212,8 @@ def probe_by_fitting(
         predicted[test] = part
     residual = ((confounds - predicted) ** 2).sum(axis=0)
     r2 = 1 - residual / ((confounds - confounds.mean(axis=0)) ** 2).sum(axis=0)
-    found = Outcome(r2[None], predicted, best_auc(predicted, two_valued, folds))
+    auc = best_auc(predicted, two_valued, folds)
+    found = Outcome(r2[None], predicted, auc, n_features=features.shape[1])
     if groups is None:
         return found
 

@@ -1,18 +1,22 @@
 """Summary numbers of networks, from which a probe may predict motion where edges do not show it."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edges_to_matrices, matrices_to_edges
 from stillome.evaluate.graph_measures import graph_measures
+from stillome.evaluate.leakage.cohort_facts import CohortFacts
 
-# How many of the smallest values are counted, and which whole numbers in any case.
-_N_SMALLEST = 10
-_SMALL_NUMBERS = range(1, 11)
 _STRONGEST_SHARE = 0.01
 _EDGE_THIRDS = ("weak", "middle", "strong")
+# Logarithms, NaN of an empty network until those of all others are known.
+_LOGS = ["smallest", "largest", "relative_total"]
+
+Parts = Callable[[], Iterable[Floats]]  # the edges (m, E) of all subjects, a few at a time
 
 
 def summary_features(connectomes: ArrayLike) -> pd.DataFrame:
@@ -50,10 +54,42 @@ def summary_features(connectomes: ArrayLike) -> pd.DataFrame:
     1     0.33     0.33       3.0     1.00
     """
     edges = matrices_to_edges(connectomes).astype(np.float64)
-    table = _support(edges) | _sizes(edges) | _by_third(edges)
-    numbers = pd.DataFrame(table)
+    return summaries_in_parts(lambda: [edges])
+
+
+def summaries_in_parts(parts: Parts) -> pd.DataFrame:
+    """Summarise subjects a few at a time, as `summary_features` does all of them.
+
+    Parameters
+    ----------
+    parts : callable
+        Gives the edges (m, E) of consecutive subjects as 64-bit floats; it is called three times.
+
+    Examples
+    --------
+    >>> edges = np.array([[0.0, 3.0, 5.0], [1.0, 3.0, 4.0], [2.0, 2.0, 6.0]])
+    >>> in_parts = summaries_in_parts(lambda: [edges[:2], edges[2:]])
+    >>> bool(np.allclose(in_parts, summary_features(edges)))
+    True
+    """
+    cohort = CohortFacts.of(parts)
+    numbers = pd.concat([_of_part(part, cohort) for part in parts()], ignore_index=True)
+    for name in _LOGS:
+        # An empty network gets the smallest of the others.
+        numbers[name] = numbers[name].fillna(numbers[name].min()).fillna(0.0)
+    numbers["total"] = numbers["largest"] + numbers.pop("relative_total")
+    numbers["floor_of_largest"] = numbers["smallest"] - numbers["largest"]
+    numbers["floor_of_total"] = numbers["smallest"] - numbers["total"]
+    last = ["total", "floor_of_largest", "floor_of_total"]
+    order = [name for name in numbers if name not in last]
+    after = order.index("largest") + 1
+    return numbers[[*order[:after], *last, *order[after:]]]
+
+
+def _of_part(edges: Floats, cohort: CohortFacts) -> pd.DataFrame:
+    table = _support(edges, cohort) | _sizes(edges) | _by_third(edges, cohort)
     # Relative to the cohort's largest value, so that no sum overflows.
-    return numbers.join(graph_measures(edges / (edges.max(initial=0.0) or 1.0)))
+    return pd.DataFrame(table).join(graph_measures(edges / (cohort.largest or 1.0)))
 
 
 def region_features(connectomes: ArrayLike) -> Floats:
@@ -80,31 +116,17 @@ def region_features(connectomes: ArrayLike) -> Floats:
     return np.hstack([np.log1p(np.minimum(strength, largest)), degree])
 
 
-def _support(edges: Floats) -> dict[str, Floats]:
+def _support(edges: Floats, cohort: CohortFacts) -> dict[str, Floats]:
     """Describe which values there are."""
     fraction = edges - np.floor(edges)
-    counted = set(map(float, _SMALL_NUMBERS))
-    if not fraction.any():
-        counted |= set(_smallest_values(edges))
     in_order = np.sort(edges, axis=1)
     distinct = (np.diff(in_order, axis=1, prepend=0.0) > 0).sum(axis=1)
     return {
-        **{f"equal_{value:g}": (edges == value).mean(axis=1) for value in sorted(counted)},
+        **{f"equal_{value:g}": (edges == value).mean(axis=1) for value in cohort.counted},
         "distinct": distinct.astype(np.float64),
         "fractional": (fraction > 0).mean(axis=1),
         "mean_fraction": fraction.mean(axis=1),
     }
-
-
-def _smallest_values(edges: Floats) -> list[float]:
-    found: list[float] = []
-    last = 0.0
-    while len(found) < _N_SMALLEST:
-        last = float(edges.min(where=edges > last, initial=np.inf))
-        if not np.isfinite(last):
-            break
-        found.append(last)
-    return found
 
 
 def _sizes(edges: Floats) -> dict[str, Floats]:
@@ -115,35 +137,23 @@ def _sizes(edges: Floats) -> dict[str, Floats]:
     total = relative.sum(axis=1)
     n_strongest = max(1, round(_STRONGEST_SHARE * edges.shape[1]))
     strongest = np.partition(relative, -n_strongest, axis=1)[:, -n_strongest:].sum(axis=1)
-    empty = largest == 0
-    log_total = _log(largest, empty) + _log(total, empty)
-    log_smallest = _log(smallest, empty)
-    return {
-        "smallest": log_smallest,
-        "largest": _log(largest, empty),
-        "total": log_total,
-        "floor_of_largest": log_smallest - _log(largest, empty),
-        "floor_of_total": log_smallest - log_total,
-        "top_share": strongest / np.where(empty, 1, total),
+    known = largest > 0
+    logs = [
+        np.log(values, where=known, out=np.full(len(edges), np.nan))
+        for values in (smallest, largest, total)
+    ]
+    return dict(zip(_LOGS, logs, strict=True)) | {
+        "top_share": strongest / np.where(known, total, 1)
     }
 
 
-def _log(values: Floats, empty: NDArray[np.bool_]) -> Floats:
-    """Take logarithms; an empty network gets the smallest of the others."""
-    known = np.log(values[~empty])
-    logs = np.full(len(values), known.min(initial=np.inf) if len(known) else 0.0)
-    logs[~empty] = known
-    return logs
-
-
-def _by_third(edges: Floats) -> dict[str, Floats]:
+def _by_third(edges: Floats, cohort: CohortFacts) -> dict[str, Floats]:
     """Describe weak, middle and strong edges apart: motion need not affect them alike."""
-    logs = np.log1p(edges)
-    spread = logs.std(axis=0)
-    squares = ((logs - logs.mean(axis=0)) / np.where(spread > 0, spread, 1)) ** 2
+    spread = cohort.log_spreads
+    squares = ((np.log1p(edges) - cohort.log_means) / np.where(spread > 0, spread, 1)) ** 2
     present = edges > 0
     sizes = np.log(edges, where=present, out=np.zeros_like(edges))
-    order = np.argsort(logs.mean(axis=0), kind="stable")
+    order = np.argsort(cohort.log_means, kind="stable")
     table = {}
     for name, third in zip(_EDGE_THIRDS, np.array_split(order, 3), strict=True):
         n_present = present[:, third].sum(axis=1)

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from stillome.cohort.stored_matrices import some_matrices
 from stillome.persistence import written_aside
 from stillome.run.folder import Baseline, RunFolder
 from stillome.run.parallel import Workers
@@ -26,7 +27,7 @@ def fit_baseline(folder: RunFolder, name: str) -> Baseline:
     """Fit one method to the subjects whose confounds are known, and apply it to them."""
     known = folder.known
     model = fit_to(folder, method_of_run(folder, name), known)
-    X, confounds = folder.cohort.connectomes[known], folder.confounds[known]
+    X, confounds = some_matrices(folder.cohort.connectomes, known), folder.confounds[known]
     return Baseline(
         model.transform(X, confounds=confounds),
         model.adjust(X, confounds=confounds, reference=folder.reference),

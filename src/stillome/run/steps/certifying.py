@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.stored_matrices import some_matrices
+from stillome.cohort.subject_rows import SubjectRows
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.evaluate.graph_motion import graph_motion
 from stillome.evaluate.leakage.certificate import Kind, repeated_certificate
@@ -26,7 +28,14 @@ from stillome.run.folder import RunFolder
 from stillome.run.method_parameters import AUTO, WEIGHT
 from stillome.run.parallel import Workers
 from stillome.run.run_certificates import RAW, RunCertificate
-from stillome.run.steps.cross_fitting import N_PARTS, CrossFitted, Labels, cross_fit, divisions
+from stillome.run.steps.cross_fitting import (
+    N_PARTS,
+    CrossFitted,
+    Labels,
+    cross_fit,
+    divisions,
+    remove_unseen,
+)
 
 N_PERMUTATIONS = 500
 LEVEL = 0.05
@@ -38,7 +47,7 @@ class Probed(NamedTuple):
     use: str  # "cohort" or "unseen"
     method: str
     features: str  # "connectomes" or "z"
-    values: list[NDArray[Any]]  # of the known subjects, one for each repeat
+    values: list[Any]  # of the known subjects, one for each repeat
     within: list[Labels] | None = None
 
 
@@ -64,7 +73,10 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
     ]
     if fitted is not None and not isinstance(within, str):
         n_probes = {c.features: len(c.found.table) for c in certificates}
-        power = _power(folder, workers, fitted[folder.method], n_probes)
+        if is_sliced(folder.cohort.connectomes):
+            notes.append("How much leakage would be detected is not measured in large cohorts.")
+        else:
+            power = _power(folder, workers, fitted[folder.method], n_probes)
         if folder.kept is not None:
             _write_keeping(folder, workers, fitted[folder.method][0])
     folder.write_table("certificates", pd.concat([c.rows() for c in certificates]))
@@ -78,6 +90,7 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
         "notes": notes,
     }
     folder.write_json("certificate_notes", content)
+    remove_unseen(folder)
 
 
 def _notes(folder: RunFolder) -> list[str]:
@@ -94,9 +107,10 @@ def _notes(folder: RunFolder) -> list[str]:
 
 def _in_the_cohort(folder: RunFolder) -> list[Probed]:
     known = folder.known
-    probed = [Probed("cohort", RAW, "connectomes", [folder.cohort.connectomes[known]])]
+    raw = some_matrices(folder.cohort.connectomes, known)
+    probed = [Probed("cohort", RAW, "connectomes", [raw])]
     answers = {name: folder.baseline(name) for name in folder.settings.baselines}
-    ours = (folder.latents[known], folder.adjusted[known])
+    ours = (folder.latents[known], some_matrices(folder.adjusted, known))
     for name, (latents, adjusted) in [*answers.items(), (folder.method, ours)]:
         probed.append(Probed("cohort", name, "connectomes", [adjusted]))
         probed.append(Probed("cohort", name, "z", [latents]))
@@ -119,8 +133,15 @@ def _unseen(folder: RunFolder, fitted: dict[str, list[CrossFitted]]) -> list[Pro
 _PARTS = ("adjusted", "latents")
 
 
-def _raw_edges(folder: RunFolder) -> NDArray[Any]:
-    return matrices_to_edges(folder.cohort.connectomes[folder.known], check=False)
+def _raw_edges(folder: RunFolder) -> Any:
+    return _edges(some_matrices(folder.cohort.connectomes, folder.known))
+
+
+def _edges(connectomes: Any) -> Any:
+    """Return edges (n, E); of connectomes in a file, such as are read in slices."""
+    if is_sliced(connectomes):
+        return SubjectRows(connectomes)
+    return matrices_to_edges(connectomes, check=False)
 
 
 def _given(folder: RunFolder, *, nuisance: bool = True) -> dict[str, Any]:
@@ -202,7 +223,7 @@ def _graph_motion(
 ) -> pd.DataFrame:
     """Correlate graph measures with motion, before and after, in both uses."""
     known, method = folder.known, folder.method
-    values = [_raw_edges(folder), matrices_to_edges(folder.adjusted[known], check=False)]
+    values = [_raw_edges(folder), _edges(some_matrices(folder.adjusted, known))]
     repeats = [] if fitted is None else fitted[method]
     values += [one.adjusted for one in repeats]
     raw, ours, *unseen = workers.run([partial(graph_measures, one) for one in values])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from stillome.cohort.stored_matrices import some_matrices
 from stillome.exceptions import InputError
 from stillome.io.write import write_described_table
 from stillome.methods.contract import ConnectomeMethod
@@ -104,7 +105,7 @@ def fit_to(
     if folder.groups is not None:
         more["groups"] = folder.groups[chosen]
     y = _traits(folder, chosen) if traits else None
-    X = folder.cohort.connectomes[chosen]
+    X = some_matrices(folder.cohort.connectomes, chosen)
     with folder.coding.naming([folder.cohort.subject_ids[i] for i in chosen]):
         return method.fit(X, y, confounds=folder.confounds[chosen], **more)
 
@@ -121,7 +122,7 @@ def _with_weight(folder: RunFolder, method: ConnectomeMethod) -> ConnectomeMetho
     known = folder.known
     chosen = choose_weight(
         method,
-        folder.cohort.connectomes[known],
+        some_matrices(folder.cohort.connectomes, known),
         _traits(folder, known),
         confounds=folder.confounds[known],
         covariates_to_keep=None if folder.kept is None else folder.kept[known],

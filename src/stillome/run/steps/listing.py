@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from stillome.arrays import Floats
-from stillome.cohort.edges import matrices_to_edges
+from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.run_files import ID
@@ -17,9 +17,14 @@ FAR = 3.5  # robust standard deviations, as Iglewicz and Hoaglin advise
 def subjects_step(folder: RunFolder, workers: Workers) -> None:
     """Write the table of subjects."""
     cohort = folder.cohort
-    raw = matrices_to_edges(cohort.connectomes, check=False).astype(np.float64)
-    adjusted = matrices_to_edges(folder.adjusted, check=False).astype(np.float64)
-    before, after = raw.sum(axis=1), adjusted.sum(axis=1)
+    raw, adjusted = (SubjectRows(one) for one in (cohort.connectomes, folder.adjusted))
+    both = zip(raw.parts(), adjusted.parts(), strict=True)
+    found = [
+        _before_and_after(one.astype(np.float64), two.astype(np.float64))
+        for (_, one), (_, two) in both
+    ]
+    numbers = pd.concat(found, ignore_index=True)
+    before, after = numbers["fibres_raw"].to_numpy(), numbers["fibres_adjusted"].to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(before > 0, 100 * (after - before) / before, np.nan)
     table = pd.DataFrame(
@@ -29,24 +34,35 @@ def subjects_step(folder: RunFolder, workers: Workers) -> None:
             "fibres_raw": before,
             "fibres_adjusted": after,
             "change_percent": change,
-            "zeros_raw": (raw == 0).mean(axis=1),
-            "zeros_adjusted": (adjusted == 0).mean(axis=1),
-            "correlation": _row_correlations(np.log1p(raw), np.log1p(adjusted)),
-            "flags": flag_subjects(folder.motion, np.log1p(raw), change),
+            **numbers[["zeros_raw", "zeros_adjusted", "correlation"]],
+            "flags": flag_subjects(folder.motion, raw, change),
         }
     )
     folder.write_table("subjects", table)
 
 
-def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str]:
+def _before_and_after(raw: Floats, adjusted: Floats) -> pd.DataFrame:
+    """Return what is listed of some subjects, from their edges (m, E)."""
+    return pd.DataFrame(
+        {
+            "fibres_raw": raw.sum(axis=1),
+            "fibres_adjusted": adjusted.sum(axis=1),
+            "zeros_raw": (raw == 0).mean(axis=1),
+            "zeros_adjusted": (adjusted == 0).mean(axis=1),
+            "correlation": _row_correlations(np.log1p(raw), np.log1p(adjusted)),
+        }
+    )
+
+
+def flag_subjects(motion: Floats, edges: AnyRows, change: Floats) -> list[str]:
     """Name what is unusual about each subject, among those of the same cohort.
 
     Parameters
     ----------
     motion : array of shape (n, M)
         NaN where unknown.
-    log_edges : array of shape (n, E)
-        Raw, log(1 + count).
+    edges : array or SubjectRows of shape (n, E)
+        Raw.
     change : array of shape (n,)
         Percent of fibres by which adjusting changed the total.
 
@@ -60,13 +76,17 @@ def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str
     >>> rng = np.random.default_rng(0)
     >>> edges = 3 + rng.normal(0, 0.1, (30, 1)) + rng.normal(0, 0.3, (30, 40)) + np.arange(40)
     >>> motion = np.append(rng.uniform(0.2, 0.4, 28), [2.5, np.nan])[:, None]
-    >>> flag_subjects(motion, edges, rng.normal(10, 1, 30))[-2:]
+    >>> flag_subjects(motion, np.expm1(edges), rng.normal(10, 1, 30))[-2:]
     ['moved much', 'motion inferred']
     """
-    likeness = _row_correlations(
-        log_edges, np.broadcast_to(log_edges.mean(axis=0), log_edges.shape)
-    )
-    totals = np.log1p(np.expm1(log_edges).sum(axis=1))
+    rows = SubjectRows.of(edges)
+    mean = sum(np.log1p(part).sum(axis=0) for _, part in rows.parts()) / len(rows)
+    alike, sums = [], []
+    for _, part in rows.parts():
+        logs = np.log1p(part)
+        alike.append(_row_correlations(logs, np.broadcast_to(mean, logs.shape)))
+        sums.append(part.sum(axis=1, dtype=np.float64))
+    likeness, totals = np.concatenate(alike), np.log1p(np.concatenate(sums))
     with np.errstate(invalid="ignore"):
         flags = {
             "moved much": (robust_scores(np.log(np.maximum(motion, 1e-6))) > FAR).any(axis=1),
@@ -75,8 +95,8 @@ def flag_subjects(motion: Floats, log_edges: Floats, change: Floats) -> list[str
             "few fibres": robust_scores(totals) < -FAR,
             "changed much": np.abs(robust_scores(change)) > FAR,
         }
-    rows = zip(*flags.values(), strict=True)
-    return [";".join(n for n, on in zip(flags, row, strict=True) if on) for row in rows]
+    each = zip(*flags.values(), strict=True)
+    return [";".join(n for n, on in zip(flags, row, strict=True) if on) for row in each]
 
 
 def flag_rules(table: pd.DataFrame, confounds: Sequence[str]) -> dict[str, str]:

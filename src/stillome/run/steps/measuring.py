@@ -3,8 +3,10 @@
 from dataclasses import asdict, replace
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
+from stillome.cohort.validation.sliced import is_sliced
 from stillome.evaluate.fidelity import FidelityReport, fidelity_report
 from stillome.evaluate.graph_measures import graph_measures
 from stillome.methods.registry import RAW
@@ -12,6 +14,8 @@ from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.run_files import ID
 from stillome.run.steps.describing import describe_known
+
+MOST_COMPARED = 2000  # subjects of a large cohort
 
 
 def fidelity_step(folder: RunFolder, workers: Workers) -> None:
@@ -32,12 +36,16 @@ def fidelity_step(folder: RunFolder, workers: Workers) -> None:
 
 
 def _fidelity(folder: RunFolder, name: str) -> FidelityReport:
-    known = folder.known
+    places = np.arange(len(folder.known))
+    if is_sliced(folder.cohort.connectomes):
+        # Subjects are compared with each other, in pairs: some stand for all.
+        places = np.unique(np.linspace(0, len(places) - 1, MOST_COMPARED).astype(np.intp))
+    known = folder.known[places]
     raw = folder.cohort.connectomes[known]
     if name == folder.method:
         adjusted = folder.adjusted[known]
     else:
-        adjusted = raw if name == RAW else folder.baseline(name).adjusted
+        adjusted = raw if name == RAW else folder.baseline(name).adjusted[places]
     return fidelity_report(
         adjusted,
         raw,
