@@ -7,7 +7,7 @@ import pytest
 
 from method_kinds import ONE_OF_A_KIND
 from small_study import write_study
-from stillome.evaluate.leakage import certificate
+from stillome.evaluate.leakage import probe_jobs
 from stillome.methods.method_words import METHOD_WORDS, method_name
 from stillome.methods.registry import METHODS
 from stillome.persistence import read_json
@@ -40,7 +40,7 @@ def test_every_method_has_its_report(name, tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "draw_figures", partial(figures.draw_figures, plans=plans))
     # How well probes read is not asked here.
     monkeypatch.setattr(certifying, "N_PERMUTATIONS", 200)
-    monkeypatch.setattr(certificate, "N_TREES", 10)
+    monkeypatch.setattr(probe_jobs, "N_TREES", 10)
     settings = write_study(
         tmp_path / "study",
         40,
