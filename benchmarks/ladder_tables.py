@@ -83,7 +83,12 @@ def gains(rows: Rows) -> str:
 
 def decimals(number: int) -> Any:
     """Return a function that writes a number with so many decimals, and missing ones as a dash."""
-    return lambda value: "–" if pd.isna(value) else f"{value:.{number}f}".replace("-", "−")
+
+    def written(value: float) -> str:
+        # The sum has no negative zero.
+        return "–" if pd.isna(value) else f"{round(value, number) + 0.0:.{number}f}"
+
+    return lambda value: written(value).replace("-", "−")
 
 
 def draw(rows: Rows, order: Sequence[str], path: Path) -> None:
