@@ -44,7 +44,7 @@ class Watch:
         self.kept: list[object] = []  # an id is that of one model only while the model exists
         learn, answer = ConnectomeMethod._training_data, ConnectomeMethod._new_rows
         blocks, shuffler, trait = (
-            probe_data._blocks,
+            probe_data.fold_blocks,
             exchange.Shuffler.__init__,
             TraitRegression.fit,
         )
@@ -83,7 +83,7 @@ class Watch:
 
         monkeypatch.setattr(ConnectomeMethod, "_training_data", learning)
         monkeypatch.setattr(ConnectomeMethod, "_new_rows", answering)
-        monkeypatch.setattr(probe_data, "_blocks", folding)
+        monkeypatch.setattr(probe_data, "fold_blocks", folding)
         monkeypatch.setattr(exchange.Shuffler, "__init__", shuffling)
         monkeypatch.setattr(TraitRegression, "fit", staticmethod(regressing))
 

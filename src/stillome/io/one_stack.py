@@ -186,6 +186,7 @@ def _regions(
 
 def _matrices(holding: Holding, label: str, options: ReadingOptions) -> EdgeMatrices:
     """See edge vectors (n, E) as matrices, in the order that the user or the file gives."""
+    check_stored(holding.values, label)
     n_edges = int(holding.values.shape[1])
     root = int((8 * n_edges + 1) ** 0.5)
     if root * root != 8 * n_edges + 1:

@@ -85,8 +85,9 @@ class FactorEncoder:
         """Return the posterior mean (n, K) from encoder input (n, E), an array or a table."""
 
         def of_block(block: AnyFloats, encoder: FactorEncoder) -> Floats:
-            standard = encoder.standardised(block, functions)
-            return np.asarray(standard @ encoder.weights.astype(block.dtype), np.float64)
+            # In single precision the product of a subject depends on who stands beside it.
+            standard = encoder.standardised(block, functions).astype(np.float64)
+            return np.asarray(standard @ encoder.weights)
 
         means = EdgeTable.of(values).total(of_block, self)
         return self.remaining.removed(means, functions)

@@ -68,10 +68,8 @@ def _bilinear(
 def _position(values: AnyFloats, grid: Floats) -> tuple[NDArray[np.intp], AnyFloats]:
     place = values - values.dtype.type(grid[0])
     place /= values.dtype.type(grid[1] - grid[0])
-    np.clip(place, 0, len(grid) - 1.001, out=place)
-    cell = place.astype(np.intp)
-    place -= np.floor(place)
-    return cell, place
+    place = np.clip(place, 0, len(grid) - 1.001)
+    return place.astype(np.intp), place - np.floor(place)
 
 
 @lru_cache(maxsize=2)
