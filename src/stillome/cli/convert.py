@@ -24,8 +24,8 @@ def convert(
 ) -> None:
     """Write connectomes as one zarr store of edge vectors, in the dtype they have.
 
-    A stack in one file is read a few subjects at a time; files of single subjects must fit into
-    memory together. Stopped anywhere, the same command goes on where it was. In Python,
+    A few subjects are in memory at a time. Files of single subjects are read twice, first for sizes
+    and names. Stopped anywhere, the same command goes on where it was. In Python,
     ``zarr.open_array("cohort.zarr/connectomes")`` can be given to ``InvFA`` as it is.
 
     Example: stillome convert stack.h5 --out cohort.zarr

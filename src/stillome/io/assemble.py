@@ -3,33 +3,23 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from stillome.exceptions import FileError
-from stillome.io.clean import as_numbers, check_square
+from stillome.io.aligned_matrices import AlignedMatrices, Reading
+from stillome.io.clean import check_square
 from stillome.io.connectome_data import Holding
-from stillome.io.free_memory import check_array
 from stillome.io.region_names import described, positions_of
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """The matrix chosen from one subject's file."""
-
-    label: str
-    subject: str
-    holding: Holding
-
-
-@dataclass(frozen=True, eq=False)
 class Assembled:
-    """Matrices (n, V, V) as written, with their regions."""
+    """Matrices (n, V, V) as written, of which none was read yet, with their regions."""
 
-    matrices: NDArray[Any]
+    stack: AlignedMatrices
     regions: pd.DataFrame
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -107,7 +97,7 @@ def _without_background(
         return reading
     if not warnings:
         warnings.append(f"{reading.label}: row and column 0 left out (unassigned streamlines).")
-    values = np.asarray(holding.values)[1:, 1:]
+    values = holding.values[1:, 1:]
     check_square(values.shape, reading.label)
     names = holding.regions[1:] if holding.regions is not None else None
     return Reading(reading.label, reading.subject, Holding(values, regions=names))
@@ -119,8 +109,8 @@ def _assemble_unnamed(
     sizes = [reading.holding.values.shape[0] for reading in readings]
     check_sizes([reading.label for reading in readings], sizes)
     table, notes = region_table(None, sizes[0], labels, readings[0].label)
-    matrices = _stack(readings, [None] * len(readings), sizes[0])
-    return Assembled(matrices, table, notes, tuple(warnings))
+    stack = AlignedMatrices(readings, [None] * len(readings), sizes[0])
+    return Assembled(stack, table, notes, tuple(warnings))
 
 
 def _assemble_named(
@@ -131,16 +121,19 @@ def _assemble_named(
         check_sizes([reading.label for reading in readings], sizes)
     first = readings[0].holding.regions or ()
     wanted = list(first) if labels is None else list(labels["name"])
-    orders: list[NDArray[np.intp] | None] = []
+    known: dict[tuple[str, ...], NDArray[np.intp] | None] = {tuple(wanted): None}
+    orders = []
     for reading in readings:
         names = reading.holding.regions or ()
-        same = list(names) == wanted
-        orders.append(None if same else positions_of(wanted, names, reading.label))
+        if names not in known:
+            known[names] = positions_of(wanted, names, reading.label)
+        orders.append(known[names])
     table, notes = region_table(wanted, len(wanted), labels, readings[0].label)
     moved = sum(order is not None for order in orders)
     if moved and labels is None:
         notes = (*notes, f"{moved} subjects had their regions in another order; aligned by label.")
-    return Assembled(_stack(readings, orders, len(wanted)), table, notes, tuple(warnings))
+    stack = AlignedMatrices(readings, orders, len(wanted))
+    return Assembled(stack, table, notes, tuple(warnings))
 
 
 def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) -> Assembled:
@@ -160,23 +153,8 @@ def _assemble_partial(readings: Sequence[Reading], labels: pd.DataFrame | None) 
             f"{readings[0].label}: an edge leads to {unknown!r}, which labels=... does not name."
         )
     table, notes = region_table(wanted, len(wanted), labels, readings[0].label)
-    shape = (len(readings), len(wanted), len(wanted))
-    check_array(shape, readings[0].label)
-    matrices = np.zeros(shape)
-    for matrix, reading in zip(matrices, readings, strict=True):
-        order = np.array([places[name] for name in reading.holding.regions or ()])
-        matrix[np.ix_(order, order)] = reading.holding.values
-    return Assembled(matrices, table, notes, ())
-
-
-def _stack(
-    readings: Sequence[Reading], orders: Sequence[NDArray[np.intp] | None], size: int
-) -> NDArray[Any]:
-    parts = [as_numbers(reading.holding.values, reading.label) for reading in readings]
-    dtype = np.result_type(*{part.dtype for part in parts})
-    shape = (len(parts), size, size)
-    check_array(shape, readings[0].label, itemsize=dtype.itemsize)
-    matrices = np.empty(shape, dtype=dtype)
-    for matrix, part, order in zip(matrices, parts, orders, strict=True):
-        matrix[...] = part if order is None else part[np.ix_(order, order)]
-    return matrices
+    orders = [
+        np.array([places[name] for name in reading.holding.regions or ()], dtype=np.intp)
+        for reading in readings
+    ]
+    return Assembled(AlignedMatrices(readings, orders, len(wanted), partial=True), table, notes, ())

@@ -136,6 +136,8 @@ class Cleaner:
 
     def _mirror(self, matrix: NDArray[Any], position: int) -> str:
         """Make one matrix symmetric in place; return how it was stored."""
+        if not matrix.any():
+            return "symmetric"  # as it is called in a block of symmetric matrices
         if not np.tril(matrix, -1).any():
             matrix += np.triu(matrix, 1).T
             return "upper"

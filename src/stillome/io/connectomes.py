@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -103,13 +104,46 @@ def read_connectomes(
         lazy=lazy,
     )
     data = _read(path, options)
-    if options.subjects is not None:
-        data = select_subjects(data, options.subjects)
-    for note in data.notes:
-        logger.info(note)
-    for warning in data.warnings:
-        warnings.warn(warning, StillomeWarning, stacklevel=2)
+    say(data.notes, data.warnings)
     return data
+
+
+def stream_connectomes(
+    path: PathLike | Sequence[PathLike],
+    *,
+    labels: PathLike | Sequence[str] | None = None,
+    subjects: PathLike | Sequence[str] | None = None,
+    **reading: Any,
+) -> ConnectomeData:
+    """Open what `read_connectomes` reads, without loading the matrices of all subjects.
+
+    Files of single subjects are read twice: now, one after the other, for shapes, dtypes, names of
+    regions and ids, and again when a slice of the stack with them is asked for. Values are then
+    cleaned and checked (E3, E4). Remarks on values are not made.
+
+    Raises
+    ------
+    FileError, InputError
+        As `read_connectomes`.
+    """
+    options = ReadingOptions(
+        labels=None if labels is None else read_labels(labels),
+        subjects=None if subjects is None else read_subject_ids(subjects),
+        lazy=True,
+        streamed=True,
+        **reading,
+    )
+    data = _read(path, options)
+    say(data.notes, data.warnings)
+    return data
+
+
+def say(notes: Sequence[str], affecting: Sequence[str]) -> None:
+    """Log notes, and warn of what affects results, in the name of the caller's caller."""
+    for note in notes:
+        logger.info(note)
+    for warning in affecting:
+        warnings.warn(warning, StillomeWarning, stacklevel=3)
 
 
 def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> ConnectomeData:
@@ -146,6 +180,11 @@ def select_subjects(data: ConnectomeData, subjects: Sequence[str]) -> Connectome
 
 
 def _read(path: PathLike | Sequence[PathLike], options: ReadingOptions) -> ConnectomeData:
+    data = _read_everybody(path, options)
+    return data if options.subjects is None else select_subjects(data, options.subjects)
+
+
+def _read_everybody(path: PathLike | Sequence[PathLike], options: ReadingOptions) -> ConnectomeData:
     if isinstance(path, str | os.PathLike) and _is_cohort(path):
         return _from_cohort(Path(path))
     items, root = find_items(path)

@@ -2,16 +2,22 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.cohort.edges import matrices_to_edges
 from stillome.exceptions import FileError
+from stillome.io.clean import Tally
 from stillome.io.connectome_data import ConnectomeData
-from stillome.io.connectomes import read_connectomes
+from stillome.io.connectomes import say, stream_connectomes
 from stillome.io.formats.zarr_store import EDGE_ORDER, missing_package
+from stillome.io.lazy_stack import LazyStack
+from stillome.io.reading_options import ReadingOptions
+from stillome.io.remarks import SAMPLE, empty_regions, remarks
 from stillome.locks import lock, unlock
 from stillome.persistence import read_json, write_json, written_aside
 from stillome.progress import Progress, say_nothing
@@ -29,8 +35,10 @@ def convert_connectomes(
 ) -> Path:
     """Write connectomes as a zarr store of edge vectors, from which `InvFA` reads in slices.
 
-    A stack in one file is never loaded whole. Stopped anywhere, the same call goes on where it
-    was: what is not finished stands beside `out`, with ``.part`` at the end of its name.
+    Connectomes are never loaded whole, in one file or in files of single subjects. Those are read
+    twice: first one after the other, for sizes, names of regions and ids, then a few at a time, to
+    be written. Stopped anywhere, the same call goes on where it was: what is not finished stands
+    beside `out`, with ``.part`` at the end of its name.
 
     Parameters
     ----------
@@ -47,12 +55,19 @@ def convert_connectomes(
     Raises
     ------
     FileError
-        If `out` is there already, cannot be written, or was begun with other connectomes.
+        If `out` is there already, cannot be written, or was begun with other connectomes; and
+        what `read_connectomes` refuses. Values (E3, E4) are checked as they are written, and only
+        those of the `subjects` wanted.
+
+    Warns
+    -----
+    StillomeWarning
+        As `read_connectomes`; of values when the store is written.
     """
     target = Path(out)
     if target.exists():
         raise FileError(f"{target}: is there already. Choose another name, or remove it.")
-    data = read_connectomes(path, lazy=True, **reading)
+    data = stream_connectomes(path, **reading)
     part = target.with_name(f"{target.name}.part")
     try:
         part.mkdir(parents=True, exist_ok=True)
@@ -60,7 +75,7 @@ def convert_connectomes(
         if handle is None:
             raise FileError(f"{part}: another process is writing it. Wait until it is done.")
         try:
-            _fill(part, data, progress)
+            tally = _fill(part, data, progress)
             (part / _HOW_FAR).unlink()
             part.rename(target)
         finally:
@@ -70,6 +85,8 @@ def convert_connectomes(
             f"{target}: cannot be written ({error.strerror or error}). Make room or choose another "
             "place; the same command goes on where it stopped."
         ) from error
+    is_length = ReadingOptions(measure=reading.get("measure")).is_length(data.measure)
+    say(*_remarks(data, tally, is_length=is_length))
     return target
 
 
@@ -80,8 +97,8 @@ def write_edge_store(place: Path, data: ConnectomeData) -> None:
     (place / _HOW_FAR).unlink()
 
 
-def _fill(part: Path, data: ConnectomeData, progress: Progress) -> None:
-    """Write all subjects that are not there yet."""
+def _fill(part: Path, data: ConnectomeData, progress: Progress) -> Tally:
+    """Write all subjects that are not there yet; return what cleaning found in all of them."""
     try:
         import zarr
     except ImportError as error:
@@ -99,15 +116,33 @@ def _fill(part: Path, data: ConnectomeData, progress: Progress) -> None:
             coded = np.array([text.encode("utf-8") for text in texts], dtype="S")
             group.create_array(name, data=coded, overwrite=True)
         group.attrs[EDGE_ORDER] = "upper"
-        _note(part, 0)
+        _note(part, 0, Tally())
     stack: Any = group["connectomes"]
-    done = int(read_json(part / _HOW_FAR)["done"])
+    done, tally = _noted(part)
     _check_same(part, data, stack, names, max(done - step, 0), done)
     for start in range(done, n, step):
         rows = slice(start, min(start + step, n))
-        stack[rows] = matrices_to_edges(np.asarray(data.connectomes[rows]), check=False)
-        _note(part, rows.stop)
+        stack[rows] = matrices_to_edges(_matrices(data.connectomes, rows, tally), check=False)
+        _note(part, rows.stop, tally)
         progress(rows.stop, n)
+    return tally
+
+
+def _matrices(connectomes: Any, rows: slice, tally: Tally) -> NDArray[Any]:
+    if isinstance(connectomes, LazyStack):
+        return connectomes.read(np.arange(rows.start, rows.stop), tally)
+    return np.asarray(connectomes[rows])  # of a cohort, which was cleaned before
+
+
+def _remarks(
+    data: ConnectomeData, tally: Tally, *, is_length: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make the remarks on values that `read_connectomes` makes: notes and warnings."""
+    if not isinstance(data.connectomes, LazyStack):
+        return (), ()
+    sample = data.connectomes.select(np.arange(min(SAMPLE, data.n_subjects)))
+    empty = empty_regions(tally, data.subject_ids, list(data.regions["name"]))
+    return remarks(tally, sample, is_length=is_length), empty
 
 
 def _check_same(
@@ -129,6 +164,15 @@ def _check_same(
         )
 
 
-def _note(part: Path, done: int) -> None:
+def _note(part: Path, done: int, tally: Tally) -> None:
     with written_aside(part / _HOW_FAR, overwrite=True) as aside:
-        write_json(aside, {"done": done})
+        write_json(aside, {"done": done, "tally": asdict(tally)})
+
+
+def _noted(part: Path) -> tuple[int, Tally]:
+    """Return how many subjects are written, and what cleaning found in them."""
+    noted = read_json(part / _HOW_FAR)
+    tally = Tally(**noted["tally"])
+    # Keys are text in JSON.
+    tally.empty_regions = {int(place): who for place, who in tally.empty_regions.items()}
+    return int(noted["done"]), tally

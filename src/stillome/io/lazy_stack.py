@@ -119,7 +119,10 @@ class LazyStack:
         return LazyStack(self._values, self._axis, self._cleaner, keep=self._keep, subjects=stored)
 
     def read(self, positions: NDArray[np.intp], tally: Tally) -> NDArray[Any]:
-        """Read and clean the subjects at `positions`; add what was found to `tally`."""
+        """Read and clean the subjects at `positions`; add what was found to `tally`.
+
+        Subjects are counted there by their positions in this stack, not in the file.
+        """
         shape, dtype = (len(positions), *self.shape[1:]), self.dtype
         check_fits(2 * math.prod(shape) * dtype.itemsize, self._cleaner.label_of(0))
         block = np.empty(shape, dtype=dtype)
@@ -128,7 +131,12 @@ class LazyStack:
         for start in range(0, len(positions), step):
             part, places = block[start : start + step], stored[start : start + step]
             self._fill(part, places)
-            self._cleaner.clean(part, tally, positions=places)
+            found = Tally()
+            self._cleaner.clean(part, found, positions=places)
+            own = dict(zip(places.tolist(), positions[start : start + step].tolist(), strict=True))
+            for stored_at in found.empty_regions.values():
+                stored_at[:] = [own[place] for place in stored_at]
+            tally.add(found)
         return block
 
     def _step(self, block: NDArray[Any]) -> int:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.exceptions import FileError
-from stillome.io.assemble import Reading, assemble, region_table
+from stillome.io.aligned_matrices import Reading
+from stillome.io.assemble import assemble, region_table
 from stillome.io.clean import Cleaner, Tally, as_numbers, check_square
 from stillome.io.connectome_data import ConnectomeData, Contents, Holding, Source
 from stillome.io.connectome_measures import check_name, check_values, choice_note
@@ -63,8 +64,12 @@ def read_stack(
     tally = Tally()
     connectomes = _loaded(stack, stays, tally)
     lengths, more = _lengths(contents, holding, label, len(regions), options)
-    is_length = options.is_length(holding.measure)
-    found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
+    found: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    if not options.streamed:
+        is_length = options.is_length(holding.measure)
+        found = remarks(tally, connectomes[:_SAMPLE], is_length=is_length)
+        empty = empty_regions(tally, subject_ids, list(regions["name"]))
     taken = choice_note(contents.holdings, holding, options.measure)
     return ConnectomeData(
         subject_ids,
@@ -74,7 +79,7 @@ def read_stack(
         Source(contents.producer, (label,), holding.atlas, tally.triangle),
         lengths,
         (*contents.notes, *taken, *notes, *more, *found),
-        empty_regions(tally, subject_ids, list(regions["name"])),
+        empty,
     )
 
 
@@ -141,7 +146,7 @@ def _lengths(
     try:
         check_stored(found.values, label)
         if len(found.values.shape) == 2:
-            matrices = assemble([Reading(label, "all", found)], options.labels).matrices
+            matrices = assemble([Reading(label, "all", found)], options.labels).stack.loaded()
         else:
             lenient = replace(options, measure="length", symmetrize="max")
             stack, *_ = open_stack(found, label, lenient)

@@ -11,7 +11,11 @@ from stillome.io.connectome_measures import kind_of
 
 @dataclass(frozen=True, eq=False)
 class ReadingOptions:
-    """The arguments of `read_connectomes`, with labels and subjects already read."""
+    """The arguments of `read_connectomes`, with labels and subjects already read.
+
+    `streamed` leaves files of single subjects on disk as well, and remarks on values to whoever
+    reads the stack.
+    """
 
     atlas: str | None = None
     measure: str | None = None
@@ -22,6 +26,7 @@ class ReadingOptions:
     session: str | None = None
     edge_order: str | None = None
     lazy: bool | None = None
+    streamed: bool = False
 
     def __post_init__(self) -> None:
         if self.edge_order not in (None, "upper", "lower"):

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stillome.io.clean import Tally, blocks_of
 
+SAMPLE = 16  # subjects in whom whole numbers are looked for
 _LISTED = 5
 _STORED = {
     "upper": "as upper triangles",
@@ -17,8 +17,16 @@ _STORED = {
 }
 
 
-def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> tuple[str, ...]:
-    """Report diagonals set to 0, triangles mirrored, and counts that are not integers."""
+def remarks(tally: Tally, sample: Any, *, is_length: bool = False) -> tuple[str, ...]:
+    """Report diagonals set to 0, triangles mirrored, and counts that are not integers.
+
+    Parameters
+    ----------
+    tally : Tally
+    sample : array or LazyStack of shape (k, V, V)
+        Matrices of a few subjects, cleaned.
+    is_length : bool
+    """
     notes = []
     if tally.diagonal_fraction > 0 and not is_length:
         notes.append(f"diagonals set to 0 ({tally.diagonal_fraction:.1%} of all fibres).")
@@ -29,7 +37,7 @@ def remarks(tally: Tally, sample: NDArray[Any], *, is_length: bool = False) -> t
     return tuple(notes)
 
 
-def _whole(sample: NDArray[Any]) -> bool:
+def _whole(sample: Any) -> bool:
     # Row by row of the largest matrices, since numbers rounded take as much memory again.
     blocks = (part for matrix in sample for _, part in blocks_of(matrix))
     return all(bool((part == np.rint(part)).all()) for part in blocks)
