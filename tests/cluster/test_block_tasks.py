@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 
+import dask.array
 import numpy as np
 import pytest
 from dask.distributed import Client, LocalCluster
@@ -112,6 +113,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence():
     said = r"^cluster='foo://1': no Dask scheduler answers there"
     with pytest.raises(InputError, match=said), connected("foo://1"):
         pass
+    assert dask.array.ones(3).sum().compute() == 3  # by threads, as before
 
 
 def test_jobs_of_joblib_go_to_the_workers(client):

@@ -91,6 +91,8 @@ def _client(address: str) -> Any:
     from distributed import Client
 
     try:
+        # A default client that cannot start would stay the scheduler of all Dask arrays.
+        Client(address, timeout=_SECONDS, set_as_default=False).close()
         return Client(address, timeout=_SECONDS)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(

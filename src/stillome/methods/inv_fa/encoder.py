@@ -85,9 +85,10 @@ class FactorEncoder:
         """Return the posterior mean (n, K) from encoder input (n, E), an array or a table."""
 
         def of_block(block: AnyFloats, encoder: FactorEncoder) -> Floats:
-            # In single precision the product of a subject depends on who stands beside it.
+            # In single precision the product of a subject depends on who stands beside it, and
+            # in any on how the weights lie in memory, which differs in a stored model.
             standard = encoder.standardised(block, functions).astype(np.float64)
-            return np.asarray(standard @ encoder.weights)
+            return np.asarray(standard @ np.ascontiguousarray(encoder.weights))
 
         means = EdgeTable.of(values).total(of_block, self)
         return self.remaining.removed(means, functions)
