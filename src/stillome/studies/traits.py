@@ -6,7 +6,8 @@ with the lowest and the 100 with the highest scores in the first three component
 A8), with the distance of both groups in standard deviations and its permutation p. Models for these
 are fitted without traits: a z that was fitted to a trait would separate its ends in any case.
 
-Full runs take 1,065 simulated subjects (500 for residual misalignment), or all real ones.
+Full runs take 1,065 simulated subjects of HCP (500 for residual misalignment) and 500 of ABCD, or
+all real ones.
 """
 
 import itertools
@@ -91,7 +92,7 @@ def parts(options: Options) -> dict[str, tuple[StudyCohort, list[str]]]:
     small = stand_in(HCP, options.size(500, 60), options.seed + 1)
     found = {"head": (large, [large.head_motion]), "residual": (small, list(small.residual))}
     if not options.quick:
-        abcd = stand_in(ABCD, 1000, options.seed)
+        abcd = stand_in(ABCD, 500, options.seed)
         found["head_abcd"] = (abcd, [abcd.head_motion])
     return found
 

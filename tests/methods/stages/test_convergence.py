@@ -59,6 +59,11 @@ def test_steps_in_one_direction_are_not_shortened():
 
 def test_an_iteration_that_only_refines_ends_without_a_warning():
     iterations = Iterations()
-    assert list(iterations.of("refining", at_most=3)) == [1, 2, 3]
+    assert list(iterations.of("refining", at_most=3, refines=True)) == [1, 2, 3]
     assert iterations.n_iter == {"refining": 3}
-    assert len(list(iterations.of("long", at_most=10**6))) == iterations.max_iter
+    assert len(list(iterations.of("long", at_most=10**6, refines=True))) == iterations.max_iter
+
+
+def test_a_stage_with_a_smaller_limit_warns_there():
+    with pytest.warns(StillomeWarning, match="did not converge in 3 iterations"):
+        assert list(Iterations().of("short", at_most=3)) == [1, 2, 3]

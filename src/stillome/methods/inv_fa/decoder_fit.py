@@ -34,6 +34,8 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
 _DIAGONAL_FOR = 12  # iterations; most fits have converged by then
+# Networks without noise have next to no standard errors, and do not converge in 100 either.
+_AT_MOST = 50
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
 _SUBJECTS_FOR_SUSCEPTIBILITY = 50
@@ -67,7 +69,7 @@ def fit_decoder(
     iterations = iterations or Iterations(tuning.stages)
     state = _DecoderFit(EdgeTable.of(counts), effect, functions, latent, shares, tuning)
     susceptible = False
-    for _ in iterations.of("decoder"):
+    for _ in iterations.of("decoder", _AT_MOST):
         state.update_rates()
         change = state.improve_loadings()
         if susceptible:

@@ -44,19 +44,20 @@ class Iterations:
         self.max_iter = tuning.max_iter
         self.n_iter: dict[str, int] = {}
 
-    def of(self, stage: str, at_most: int | None = None) -> Iterator[int]:
+    def of(self, stage: str, at_most: int | None = None, *, refines: bool = False) -> Iterator[int]:
         """Iterate until the caller breaks out of the loop, or warn after `max_iter` times.
 
-        With `at_most`, an iteration ends there without a warning: one that only refines.
+        `at_most` is a smaller limit of one stage; a stage that only `refines` ends without a
+        warning.
         """
         limit = self.max_iter if at_most is None else min(at_most, self.max_iter)
         for number in range(1, limit + 1):
             self.n_iter[stage] = max(self.n_iter.get(stage, 0), number)
             yield number
-        if at_most is not None:
+        if refines:
             return
         warnings.warn(
-            f"The stage '{stage}' of the fit did not converge in {self.max_iter} iterations. Look "
+            f"The stage '{stage}' of the fit did not converge in {limit} iterations. Look "
             "for subjects or edges with extreme values, or fit more subjects; read the results "
             "with care.",
             StillomeWarning,

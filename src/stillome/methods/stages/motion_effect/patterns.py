@@ -60,7 +60,7 @@ def low_rank_pattern(
     given = np.minimum(precision / np.median(precision), 1)
     unit = float(np.sqrt((given**2 * variances).mean() * n_regions))
     table = np.zeros((n_regions, n_regions))
-    for _ in iterations.of("pattern", at_most=_MOST_IMPUTATIONS):
+    for _ in iterations.of("pattern", at_most=_MOST_IMPUTATIONS, refines=True):
         filled = table.copy()
         filled[rows, columns] = given * values + (1 - given) * table[rows, columns]
         filled[columns, rows] = filled[rows, columns]
