@@ -9,7 +9,8 @@
 - z, A*: largest R² of a probe that predicts motion; fidelity and identified as elsewhere;
 - traits: mean r of five predicted traits, less the effect of motion, over that of the truth;
 - graph: mean r over density, strength, clustering, efficiency and modularity, with those of the
-  same subjects' scans without motion;
+  same subjects' scans without motion; 0 for a measure that is the same for everybody (decoded
+  rates have no empty pairs, so that their density is 1);
 - null: share of edges of A* that are associated (p < 0.05) with covariates drawn at random;
 - null with motion: the same for covariates that are correlated with motion (r = 0.5) and with
   nothing else. 0.05 is right; more are associations that motion, or the method, makes. Both are
@@ -102,7 +103,11 @@ def null_covariates(motion: np.ndarray, seed: int) -> dict[str, np.ndarray]:
 
 def kept_of_graphs(adjusted: np.ndarray, truth: np.ndarray) -> float:
     found, wanted = graph_measures(adjusted), graph_measures(truth)
-    return float(np.mean([np.corrcoef(found[name], wanted[name])[0, 1] for name in wanted]))
+    return float(np.mean([kept_of(found[name], wanted[name]) for name in wanted]))
+
+
+def kept_of(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float(np.corrcoef(found, wanted)[0, 1]) if np.ptp(found) > 0 else 0.0
 
 
 class Cohort:
