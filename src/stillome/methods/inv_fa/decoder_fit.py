@@ -36,6 +36,7 @@ _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one i
 _DIAGONAL_FOR = 12  # iterations; most fits have converged by then
 # Networks without noise have next to no standard errors, and do not converge in 100 either.
 _AT_MOST = 50
+_ROWS = 512  # subjects whose products of units are there at a time
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
 _SUBJECTS_FOR_SUSCEPTIBILITY = 50
@@ -178,13 +179,19 @@ class _DecoderFit:
 
     def _exact_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
         """Return the same with the exact information, which is slower but always accurate."""
-        step, variances = np.empty_like(gradient), np.empty_like(gradient)
-        for edge, weight in enumerate(weights.T):
-            information = (self.design.T * weight) @ self.design
-            covariance = np.linalg.inv(information + np.diag(1 / self.prior_variance))
-            step[:, edge] = covariance @ gradient[:, edge]
-            variances[:, edge] = np.diagonal(covariance)
-        return step, variances
+        width = self.design.shape[1]
+        above = np.triu_indices(width)
+        halves = np.zeros((len(above[0]), weights.shape[1]))
+        # One product for all edges of a block takes a third of the time of one for every edge.
+        for start in range(0, len(weights), _ROWS):
+            some = self.design[start : start + _ROWS]
+            products = some[:, above[0]] * some[:, above[1]]
+            halves += products.T @ weights[start : start + _ROWS].astype(np.float64)
+        information = np.empty((weights.shape[1], width, width))
+        information[:, above[0], above[1]] = information[:, above[1], above[0]] = halves.T
+        covariances = np.linalg.inv(information + np.diag(1 / self.prior_variance))
+        step = np.einsum("eij,je->ie", covariances, gradient)
+        return step, np.diagonal(covariances, axis1=1, axis2=2).T
 
     def improve_susceptibility(self) -> float:
         """Take a Newton step for all confounds; return its size in standard errors."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
-from stillome.methods.stages.motion_effect.spectrum import leading_factors
+from stillome.methods.stages.motion_effect.spectrum import leading_factors, several_passes
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
@@ -39,6 +39,8 @@ class IndividualDifferences(NamedTuple):
         table = EdgeTable.of(residual)
         means, spread = table.each(_mean_and_spread)
         standard = table.then(_standardised, means, spread)
+        if several_passes(table.shape):
+            standard = standard.stored()
         spectrum = leading_factors(standard, None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal]
         loadings = standard.each(lambda block: factors.T.astype(block.dtype) @ block)
