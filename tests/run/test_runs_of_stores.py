@@ -1,6 +1,7 @@
 """Runs whose connectomes stay in files: read in slices, and written as they are made."""
 
 import contextlib
+import errno
 import os
 from dataclasses import replace
 
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 from small_study import write_study
-from stillome.cohort.stored_matrices import StoredMatrices
+from stillome.cohort.stored_matrices import NpyRows, StoredMatrices
+from stillome.exceptions import FileError
 from stillome.io import read_connectomes
 from stillome.io.edge_store import convert_connectomes
 from stillome.pipeline import run_pipeline
@@ -34,10 +36,16 @@ def study_in_a_store(place, **settings):
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory):
-    """The same run in memory and in slices."""
+def study(tmp_path_factory):
+    """Where a study is, and its settings."""
     place = tmp_path_factory.mktemp("stores")
-    settings = study_in_a_store(place)
+    return place, study_in_a_store(place)
+
+
+@pytest.fixture(scope="module")
+def both(study):
+    """The same run in memory and in slices."""
+    place, settings = study
     with contextlib.chdir(place), pytest.MonkeyPatch.context() as patch:
         run_pipeline(settings, "memory", report=False)
         small_limits(patch)
@@ -68,3 +76,34 @@ def test_the_report_says_what_was_not_measured(both):
         both[1] / "certificates.json"
     ).read_text(encoding="utf-8")
     assert (both[1] / "report.html").is_file()
+
+
+def test_a_run_that_was_stopped_while_adjusting_continues_after_the_last_subject(
+    both, study, tmp_path, monkeypatch
+):
+    """A disk that fills up in the middle, and is emptied again."""
+    (place, settings), out = study, tmp_path / "stopped"
+    written: list[int] = []
+    room = [2]  # blocks
+
+    def while_there_is_room(rows, subjects, values):
+        if rows._file.name.endswith("adjusted.part.npy"):
+            if len(written) == room[0]:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written.append(len(values))
+        write(rows, subjects, values)
+
+    write = NpyRows.__setitem__
+    small_limits(monkeypatch)
+    monkeypatch.setattr("stillome.methods.inv_fa.ordered_table._ELEMENTS", 300)
+    monkeypatch.setattr(NpyRows, "__setitem__", while_there_is_room)
+    with contextlib.chdir(place):
+        with pytest.raises(FileError, match="Is the disk full"):
+            run_pipeline(settings, out, report=False)
+        assert not (out / "work" / "adjusted.npy").exists()
+        room[0] = 1000
+        run_pipeline(settings, out, resume=True, report=False)
+    assert sum(written) == RunFolder(out).cohort.n_subjects  # each of them once
+    one, two = (np.load(run / "work" / "adjusted.npy") for run in (both[0], out))
+    np.testing.assert_array_equal(one, two)
+    assert not (out / "work" / "adjusted.part.npy").exists()

@@ -1,5 +1,6 @@
 """Matrices (n, V, V) that are read and written a few subjects at a time."""
 
+import io
 import math
 import os
 from collections.abc import Iterator
@@ -91,7 +92,7 @@ def in_its_file(array: NDArray[Any]) -> Any:
 
 
 class NpyRows:
-    """A new `.npy` file into which rows are written as they are made, in any order.
+    """A `.npy` file into which rows are written as they are made.
 
     It is written and not mapped: a disk that fills up is an error, and no signal.
 
@@ -99,36 +100,55 @@ class NpyRows:
     ----------
     path : path-like
     shape : tuple of int
+        Of the whole file.
     dtype : dtype-like
+    continues : bool, default=False
+        Keep the first rows of a file that was written in order, and was not finished. Rows are
+        then counted from the first that is missing, and `shape` is that of the missing ones.
+
+    Attributes
+    ----------
+    n_before : int
+        Rows that were there.
 
     Examples
     --------
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp(), "rows.npy")
     >>> with NpyRows(place, (3, 2), np.int16) as rows:
-    ...     rows[1:3] = np.array([[1, 2], [3, 4]])
     ...     rows[0:1] = np.array([[5, 6]])
+    >>> with NpyRows(place, (3, 2), np.int16, continues=True) as rows:
+    ...     rows.n_before, rows.shape
+    ...     rows[0:2] = np.array([[1, 2], [3, 4]])
+    (1, (2, 2))
     >>> np.load(place).tolist()
     [[5, 6], [1, 2], [3, 4]]
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], shape: tuple[int, ...], dtype: DTypeLike
+        self,
+        path: str | os.PathLike[str],
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        *,
+        continues: bool = False,
     ) -> None:
-        self.shape, self.dtype, self.ndim = shape, np.dtype(dtype), len(shape)
-        self._file = Path(path).open("wb")  # noqa: SIM115 - closed by the user of this object
-        descr = np.lib.format.dtype_to_descr(self.dtype)
-        header = {"descr": descr, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(self._file, header)
-        self._file.flush()
-        self._start = self._file.tell()
+        self.dtype, self.ndim = np.dtype(dtype), len(shape)
         self._row = math.prod(shape[1:]) * self.dtype.itemsize
+        header = _npy_header(shape, self.dtype)
+        self._start, self.n_before, place = len(header), 0, Path(path)
+        if continues and _begins_with(place, header):
+            self.n_before = (place.stat().st_size - self._start) // self._row
+        self._file = place.open("r+b" if self.n_before else "wb")  # closed by whoever uses this
+        self._file.write(header)
+        self._file.flush()
+        self.shape = (shape[0] - self.n_before, *shape[1:])
 
     def __setitem__(self, rows: slice, values: NDArray[Any]) -> None:
         """Write consecutive rows."""
         block = np.ascontiguousarray(values, dtype=self.dtype)
         view = memoryview(block.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        at, done = self._start + rows.start * self._row, 0
+        at, done = self._start + (self.n_before + rows.start) * self._row, 0
         while done < len(view):
             done += os.pwrite(self._file.fileno(), view[done:], at + done)
 
@@ -137,6 +157,21 @@ class NpyRows:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    written = io.BytesIO()
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(written, header)
+    return written.getvalue()
+
+
+def _begins_with(path: Path, header: bytes) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(header)) == header
 
 
 def matrix_parts(connectomes: Any) -> Iterator[tuple[int, NDArray[Any]]]:

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from stillome.cohort.stored_matrices import NpyRows
+import numpy as np
+
+from stillome.cohort.stored_matrices import NpyRows, some_matrices
 from stillome.cohort.validation.sliced import is_sliced
+from stillome.exceptions import FileError
 from stillome.io.write import write_connectomes
 from stillome.methods.answer_place import dtype_of_adjusted, reads_slices
-from stillome.persistence import written_aside
 from stillome.run.folder import RunFolder
 from stillome.run.inputs import source_data
 from stillome.run.parallel import Workers
@@ -15,15 +17,26 @@ from stillome.run.parallel import Workers
 
 def _write_adjusted(folder: RunFolder) -> None:
     """Write adjusted connectomes for the report; those of a large cohort as they are made."""
+    if folder.has("adjusted"):  # a run that was stopped later in this step
+        return
     X, at = folder.cohort.connectomes, {"reference": folder.reference}
     if not (is_sliced(X) and reads_slices(folder.model)):
         adjusted = folder.model.adjust(X, confounds=folder.confounds, **at)
         folder.write_array("adjusted", adjusted)
         return
     model: Any = folder.model
-    place = written_aside(folder.place("adjusted"), overwrite=True)
-    with place as aside, NpyRows(aside, X.shape, dtype_of_adjusted(X)) as out:
-        model.adjust(X, confounds=folder.confounds, **at, out=out)
+    place = folder.place("adjusted")
+    part = place.with_name("adjusted.part.npy")
+    try:
+        # Subjects are written in order, so that a run that is stopped continues after the last.
+        with NpyRows(part, X.shape, dtype_of_adjusted(X), continues=True) as out:
+            left = np.arange(out.n_before, len(X))
+            if len(left):
+                some = some_matrices(X, left)
+                model.adjust(some, confounds=folder.confounds[left], **at, out=out)
+        part.replace(place)
+    except OSError as error:
+        raise FileError(f"{part}: cannot be written ({error.strerror or error}).") from error
     folder.forget("adjusted")
 
 
