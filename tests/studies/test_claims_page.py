@@ -1,5 +1,7 @@
 """The page of claims says with which settings every column was made, and reads well."""
 
+from dataclasses import replace
+
 import pytest
 
 from stillome.studies import claims, study
@@ -61,5 +63,18 @@ def test_the_released_code_and_the_misprints_are_told_apart(page):
 
 def test_figures_stand_in_the_table_and_sentences_below_it(page):
     said = "Motion is gone. (Section 9; simulated HCP, 9 subjects)"
-    assert f"| 1 | {said} | 0.1 | – | 0.2 | – | 0.3 | **does not hold here** |" in page
+    assert f"| 1 | {said} | 0.1 | 0.2 | 0.3 | **does not hold here** |" in page
     assert "\n1. By probes. It is not.\n" in page
+
+
+def test_a_column_without_figures_is_left_out_and_symbols_stay_small(page):
+    assert "|  | claim | inv-VAE (published) | GATE | inv-FA | verdict |" in page
+    row = study.Claim(
+        *("Means agree.", "Section 9", "simulated HCP; r of means", "–", "–", "0.9 [0.8, 1.0]"),
+        verdict=study.HOLDS,
+        why="They do.",
+    )
+    told = study.manifest_of(study.Options(), command="x")
+    page = claims.claims_page({"outliers": [row, replace(row, gate="0.1")]}, told)
+    assert "|  | claim | GATE | inv-FA | verdict |" in page
+    assert "\n1. r of means. They do.\n" in page

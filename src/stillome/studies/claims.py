@@ -33,6 +33,7 @@ from stillome.studies.study import (
     MANIFEST,
     MODEL,
     NO_VERDICT,
+    NOT_TESTED,
     OF_GATE,
     ONLY_INV_FA,
     QUICK_NOTE,
@@ -177,8 +178,12 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
 
 
 def _table(claims: Sequence[Claim]) -> str:
-    """Return the figures of a study as a table, and below it how each was tested and why."""
-    rows, notes = [HEAD, ("---",) * len(HEAD)], []
+    """Return the figures of a study as a table, and below it how each was tested and why.
+
+    A column without any figure is left out.
+    """
+    rows: list[tuple[str, ...]] = [HEAD]
+    notes = []
     for number, claim in enumerate(claims, start=1):
         figures = (
             *(claim.as_published, claim.converged),
@@ -187,9 +192,12 @@ def _table(claims: Sequence[Claim]) -> str:
         on, _, how = re.sub(r"([;:]) ", r"\1|", claim.tested, count=1).partition("|")
         said = f"{claim.claim} ({claim.section}; {on.rstrip(';:')})"
         rows.append((str(number), said, *figures, f"**{claim.verdict}**"))
-        first = how[:1] if how[1:2] == "," else how[:1].upper()  # r, a symbol, stays as it is
-        how = f"{first}{how[1:]}. " if how else ""
+        named = how.startswith(INV_FA) or not how[1:2].isalpha()  # r, a symbol, stays as it is
+        how = f"{how if named else how[:1].upper() + how[1:]}. " if how else ""
         notes.append(f"{number}. {_cell(how + claim.why)}")
+    columns = [c for c in zip(*rows, strict=True) if set(c[1:]) != {NOT_TESTED}]
+    head, *others = zip(*columns, strict=True)
+    rows = [head, ("---",) * len(head), *others]
     lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
     return "\n".join([*lines, "", *notes])
 
