@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,8 @@ from stillome.io import read_connectomes
 from stillome.io.edge_store import convert_connectomes
 from stillome.pipeline import run_pipeline
 from stillome.run import RunFolder
+from stillome.run.parallel import Workers
+from stillome.run.steps.adjustment import adjust_step
 
 TABLES = ("latents", "subjects", "certificates", "graph_motion", "graph_measures", "fidelity")
 
@@ -36,16 +39,10 @@ def study_in_a_store(place, **settings):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """Where a study is, and its settings."""
-    place = tmp_path_factory.mktemp("stores")
-    return place, study_in_a_store(place)
-
-
-@pytest.fixture(scope="module")
-def both(study):
+def both(tmp_path_factory):
     """The same run in memory and in slices."""
-    place, settings = study
+    place = tmp_path_factory.mktemp("stores")
+    settings = study_in_a_store(place)
     with contextlib.chdir(place), pytest.MonkeyPatch.context() as patch:
         run_pipeline(settings, "memory", report=False)
         small_limits(patch)
@@ -79,10 +76,12 @@ def test_the_report_says_what_was_not_measured(both):
 
 
 def test_a_run_that_was_stopped_while_adjusting_continues_after_the_last_subject(
-    both, study, tmp_path, monkeypatch
+    both, tmp_path, monkeypatch
 ):
     """A disk that fills up in the middle, and is emptied again."""
-    (place, settings), out = study, tmp_path / "stopped"
+    out = shutil.copytree(both[1], tmp_path / "stopped")
+    (out / "work" / "adjusted.npy").unlink()
+    shutil.rmtree(out / "adjusted")
     written: list[int] = []
     room = [2]  # blocks
 
@@ -97,12 +96,12 @@ def test_a_run_that_was_stopped_while_adjusting_continues_after_the_last_subject
     small_limits(monkeypatch)
     monkeypatch.setattr("stillome.methods.inv_fa.ordered_table._ELEMENTS", 300)
     monkeypatch.setattr(NpyRows, "__setitem__", while_there_is_room)
-    with contextlib.chdir(place):
+    with contextlib.chdir(both[1].parent):
         with pytest.raises(FileError, match="Is the disk full"):
-            run_pipeline(settings, out, report=False)
+            adjust_step(RunFolder(out), Workers())
         assert not (out / "work" / "adjusted.npy").exists()
         room[0] = 1000
-        run_pipeline(settings, out, resume=True, report=False)
+        adjust_step(RunFolder(out), Workers())
     assert sum(written) == RunFolder(out).cohort.n_subjects  # each of them once
     one, two = (np.load(run / "work" / "adjusted.npy") for run in (both[0], out))
     np.testing.assert_array_equal(one, two)
