@@ -34,8 +34,9 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
 _DIAGONAL_FOR = 12  # iterations; most fits have converged by then
-# Networks without noise have next to no standard errors, and do not converge in 100 either.
-_AT_MOST = 50
+# Cohorts of all regimes take 6 to 11. Networks without noise, whose standard errors are next to
+# nothing, do not converge in 100 either.
+_AT_MOST = 30
 _ROWS = 512  # subjects whose products of units are there at a time
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
