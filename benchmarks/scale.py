@@ -238,10 +238,10 @@ def on_paper() -> None:
         per_million = 1e6 / MOST_BLOCKS * n_blocks / shape[1]
         print(
             f"paper     {n}x{n_regions}: uint16 {2 * n * shape[1] / 1e9:.0f} GB, temporary file "
-            f"{(2 + 3 * 4) * n * shape[1] / 1e9:.0f} GB at most, {n_blocks} blocks of {plan.width} edges "
-            f"({1e6 * n_blocks / shape[1]:.0f} per million edges); a pass on a few workers has "
-            f"{-(-n_blocks // MOST_BLOCKS)} tasks ({per_million:.0f} per million edges), a sum "
-            f"over edges {n_groups}"
+            f"{(2 + 3 * 4) * n * shape[1] / 1e9:.0f} GB at most, {n_blocks} blocks of "
+            f"{plan.width} edges ({1e6 * n_blocks / shape[1]:.0f} per million edges); a pass on a "
+            f"few workers has {-(-n_blocks // MOST_BLOCKS)} tasks ({per_million:.0f} per million "
+            f"edges), a sum over edges {n_groups}"
         )
 
 
