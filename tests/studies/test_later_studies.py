@@ -132,7 +132,7 @@ def test_results_of_a_folder_become_one_page(folder, broken, released, predicted
     assert "stillome" in page.split("## ")[0]
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len(rows) == 3 + 6 + 14 + 2 * 3 + 5  # and the counts
-    assert sorted({line.replace("\\|", "").count("|") for line in rows}) == [8, 9]
+    assert sorted({line.replace("\\|", "").count("|") for line in rows}) == [7, 8]
     manifest = json.loads((folder / "traits" / study.MANIFEST).read_text())
     for name, seed in (("traits", 3), ("breakdown", 4)):
         (tmp_path / name).mkdir()
