@@ -129,6 +129,7 @@ def test_results_of_a_folder_become_one_page(folder, broken, released, predicted
     page = claims.page_of_folders([folder])
     assert "- Command: `run NAME`\n" in page
     assert "seed: 3" in page
+    assert "- Not run: section4, motion_effects, motion_adjustment, outliers\n" in page
     assert "stillome" in page.split("## ")[0]
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len(rows) == 3 + 6 + 14 + 2 * 3 + 5  # and the counts

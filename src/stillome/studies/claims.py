@@ -44,6 +44,7 @@ from stillome.studies.study import (
 HEAD = ("", "claim", *ALL_COLUMNS, "verdict")
 VERDICTS = (HOLDS, ONLY_INV_FA, FAILS, UNTESTABLE, NO_VERDICT)
 SAME = ("Quick", "Data", "Versions")
+SAID = ("Commit", "Time", "Not run")
 CODE_AND_TEXT = (
     "Settings are those of the paper's text. The authors' released code differs from the text: a "
     "dense layer from V² to V² values follows ξ + ψ, ξ and α are not trained, and counts are "
@@ -116,6 +117,7 @@ def page_of_folders(folders: Sequence[Path]) -> str:
     told = {key: _different(manifests, key) for key in ("Seed", "Commit")}
     told["Command"] = _commands(manifests)
     told["Time"] = _times(manifests)
+    told["Not run"] = ", ".join(name for name, claims in joined.items() if not claims)
     return claims_page(joined, manifests[0] | told)
 
 
@@ -170,7 +172,7 @@ def _made_by(manifest: Mapping[str, Any]) -> str:
         f"- Command: `{manifest['Command']}`",
         f"- Data: {manifest['Data'] or 'simulated'}; seed: {manifest['Seed']}",
         f"- Versions: {versions}",
-        *(f"- {key}: {manifest[key]}" for key in ("Commit", "Time") if manifest.get(key)),
+        *(f"- {key}: {manifest[key]}" for key in SAID if manifest.get(key)),
     ]
     if manifest["Quick"]:
         lines.append(f"- A quick run on small cohorts, to show that all works ({QUICK_NOTE}).")
