@@ -36,7 +36,9 @@ def _write_adjusted(folder: RunFolder) -> None:
                 model.adjust(some, confounds=folder.confounds[left], **at, out=out)
         part.replace(place)
     except OSError as error:
-        raise FileError(f"{part}: cannot be written ({error.strerror or error}).") from error
+        raise FileError(
+            f"{part}: cannot be written ({error.strerror or error}). Mend that, and resume the run."
+        ) from error
     folder.forget("adjusted")
 
 
