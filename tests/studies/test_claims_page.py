@@ -78,3 +78,17 @@ def test_a_column_without_figures_is_left_out_and_symbols_stay_small(page):
     page = claims.claims_page({"outliers": [row, replace(row, gate="0.1")]}, told)
     assert "|  | claim | GATE | inv-FA | verdict |" in page
     assert "\n1. r of means. They do.\n" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [([], "usage"), (["CLAIMS.md"], "usage"), (["nowhere", "p.md"], "nowhere")],
+)
+def test_wrong_arguments_are_one_sentence_and_nothing_is_written(
+    arguments, said, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        claims.main(arguments)
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -17,7 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from stillome.exceptions import FileError
+from stillome.exceptions import FileError, StillomeError
+from stillome.persistence import written_aside
 from stillome.spreadsheets import with_formulas
 from stillome.studies.catalogue import STUDIES
 from stillome.studies.judged import from_text
@@ -209,6 +210,28 @@ def _cell(text: str) -> str:
     return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
+def main(arguments: Sequence[str]) -> None:
+    """Write the page; arguments are folders of runs, and the page at the end.
+
+    Examples
+    --------
+    >>> main(["CLAIMS.md"])
+    Traceback (most recent call last):
+    ...
+    SystemExit: 2
+    """
+    *given, page = map(Path, arguments or ("",))
+    if not given:
+        sys.stderr.write("usage: python -m stillome.studies.claims FOLDER [FOLDER ...] PAGE\n")
+        sys.exit(2)
+    try:
+        text = page_of_folders(given)
+        with written_aside(page, overwrite=True) as aside:
+            aside.write_text(text, encoding="utf-8")
+    except StillomeError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
+
+
 if __name__ == "__main__":
-    *given, page = map(Path, sys.argv[1:])
-    page.write_text(page_of_folders(given), encoding="utf-8")
+    main(sys.argv[1:])
