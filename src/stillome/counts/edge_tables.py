@@ -21,7 +21,7 @@ from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, Shar
 from stillome.counts.workers import MOST_WORKERS, in_order
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
-_LEAST_WIDTH = 16  # edges; with fewer, matrix products take longer than reading
+_LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
 _TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
 _STORED = 4  # tables that a fit keeps at a time
 _GROUPS = 256  # of blocks whose sums are added up; fewer than twice as many

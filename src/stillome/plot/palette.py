@@ -48,14 +48,15 @@ def order_methods(names: Iterable[str]) -> list[str]:
 
 
 def method_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each method, in the order of `order_methods`.
+    """Return the look of each method, in the order of `order_methods`; `GATE` is `gate`.
 
     Examples
     --------
-    >>> method_looks(["gate", "mine"])["mine"]
-    Look(colour='#222222', marker='<')
+    >>> looks = method_looks(["gate", "GATE", "mine"])
+    >>> looks["mine"], looks["GATE"] == looks["gate"]
+    (Look(colour='#222222', marker='<'), True)
     """
     ordered = order_methods(names)
-    others = [name for name in ordered if name not in _LOOKS]
+    others = [name for name in ordered if name.lower() not in _LOOKS]
     looks = {name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)}
-    return {name: _LOOKS.get(name) or looks[name] for name in ordered}
+    return {name: looks.get(name) or _LOOKS[name.lower()] for name in ordered}

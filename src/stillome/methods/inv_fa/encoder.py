@@ -3,7 +3,8 @@
 The input is (log(1 + A) − its mean given motion) / its standard deviation given motion, so that
 neither the first nor the second moment of the input depends on motion. Factors and their noise
 come from the spectrum in closed form (`spectrum`); edges are weighted by their noise, estimated
-from a first unweighted decomposition (two steps, as in feasible generalised least squares). The
+from a first unweighted decomposition (two steps, as in feasible generalised least squares), which
+also gives the individual differences that the drift is pooled with. The
 posterior mean of z is linear in the input (Bartholomew, Knott and Moustaki 2011, chapter 3).
 """
 
@@ -167,14 +168,14 @@ def fit_encoder(
     offset, scale = table.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
     scale = np.where(scale > _CONSTANT, scale, 1).astype(scale.dtype)
     standard = table.then(_standardised, offset, scale)
-    drift = _fit_drift(standard, motion, design, tuning, iterations)
+    drift, first = _fit_drift(standard, motion, design, tuning, iterations)
     standard = standard.then(partial(_without_drift, motion.values), drift)
     scatter = motion.scatter(standard, around_motion=False)
     common_scale = fit_common_scale(scatter, motion.values, motion.groups)
     shrink = bounded_exp(-motion.values @ common_scale)[:, None]
     standard = standard.then(lambda block: block * shrink.astype(block.dtype))
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
-    weights, share = _analyse_factors(apart, n_components, n_lost, tuning)
+    weights, share = _analyse_factors(apart, first[:, :n_components], n_lost, n_components, tuning)
     latent = standard.total(_along, weights.T)
     remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
@@ -189,18 +190,16 @@ def fit_encoder(
 
 
 def _analyse_factors(
-    table: EdgeTable, n_components: int, n_lost: int, tuning: Tuning
+    table: EdgeTable, first: Floats, n_lost: int, n_components: int, tuning: Tuning
 ) -> tuple[Floats, Floats]:
     """Return weights (E, K) from a table (n, E) to units, and the share (K,) of signal in each.
 
-    `n_lost` is as in `leading_factors`.
+    `first` are the scores (n, J) of factors without weights; `n_lost` is as in `leading_factors`.
     """
-    first = leading_factors(table, n_components, n_lost)
-    scores = first.scores[:, : max(first.n_signal, 1)]
 
     def shares(block: AnyFloats) -> AnyFloats:
         total = np.maximum((block**2).sum(axis=0), block.dtype.type(1e-12))
-        return np.asarray(((scores.T.astype(block.dtype) @ block) ** 2).sum(axis=0) / total)
+        return np.asarray(((first.T.astype(block.dtype) @ block) ** 2).sum(axis=0) / total)
 
     explained = table.each(shares)
     # An edge that the factors explain well has little noise of its own, and gets more weight.
@@ -223,8 +222,11 @@ def _fit_drift(
     design: EdgeDesign,
     tuning: Tuning,
     iterations: Iterations | None,
-) -> Floats:
-    """Pool the regressions of the input on motion, as the effects on the counts were pooled."""
+) -> tuple[Floats, Floats]:
+    """Pool the regressions of the input on motion, as the effects on the counts were pooled.
+
+    Returns the slopes (P, E), and the scores (n, J) of the factors apart from motion.
+    """
     n = len(standard)
     slopes = standard.each(partial(np.matmul, motion.estimating.T)).astype(np.float64) / n
     apart = motion.apart_from(standard)
@@ -236,7 +238,7 @@ def _fit_drift(
         pool_effects(slope, own, design, individual, n_alone, tuning.stages, iterations).effects
         for slope in slopes
     ]
-    return np.reshape(pooled, slopes.shape) / motion.spread[:, None]
+    return np.reshape(pooled, slopes.shape) / motion.spread[:, None], individual.scores
 
 
 def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
@@ -12,6 +13,9 @@ from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 
 _PENALTIES = np.logspace(-3, 2, 16)  # grid of the search, in units of the mean eigenvalue
+# Subjects among whom the penalty is chosen. The best one is a ratio of two variances, noise to
+# signal, which does not depend on the number of subjects.
+_CHOOSING = 700
 
 
 class InferredConfounds(NamedTuple):
@@ -74,12 +78,10 @@ class ConfoundInference:
         scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
         standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
         kernel = standard.total(lambda block: block @ block.T) / standard.shape[1]
-        values, vectors = np.linalg.eigh(kernel)
-        values = np.maximum(values, 0)
         means = targets.mean(axis=0)
-        rotated = vectors.T @ (targets - means)
         together = None if groups is None else groups[: tuning.max_subjects, 0]
-        dual, left_out = _best_ridge(values, vectors, rotated, targets - means, together)
+        penalty = _best_penalty(kernel, targets, together)
+        dual, left_out = _ridge(kernel, targets - means, penalty, together)
         weights = standard.each(lambda block: dual.T @ block.astype(np.float64))
         weights = weights.T / standard.shape[1]
         errors = targets - means - left_out
@@ -99,48 +101,67 @@ class ConfoundInference:
         return InferredConfounds(mean, np.broadcast_to(self.sd, mean.shape).copy())
 
 
-def _best_ridge(
-    values: Floats,
-    vectors: Floats,
-    rotated: Floats,
-    targets: Floats,
-    labels: NDArray[np.intp] | None,
+def _best_penalty(kernel: Floats, targets: Floats, labels: NDArray[np.intp] | None) -> float:
+    """Return the penalty with the smallest error of left-out subjects, or groups by `labels`."""
+    some = slice(_CHOOSING)
+    targets = targets[some] - targets[some].mean(axis=0)
+    labels = None if labels is None else labels[some]
+    chosen = kernel[some, some] - kernel[some, some].mean(axis=0)
+    values, vectors = np.linalg.eigh(chosen - chosen.mean(axis=1, keepdims=True))
+    values = np.maximum(values, 0)
+    rotated = vectors.T @ targets
+
+    def error(penalty: float) -> float:
+        shrunk = 1 / (values + penalty)
+        dual = vectors @ (shrunk[:, None] * rotated)
+        return float((_left_out(_Inverse(vectors, shrunk), penalty, dual, labels) ** 2).sum())
+
+    return float(min(_PENALTIES * max(values.mean(), 1e-12), key=error))
+
+
+def _ridge(
+    kernel: Floats, targets: Floats, penalty: float, labels: NDArray[np.intp] | None
 ) -> tuple[Floats, Floats]:
-    """Return dual coefficients and leave-one-out predictions at the best penalty.
+    """Return dual coefficients (n, C) of centred targets, and predictions of left-out subjects.
 
     With `labels` (n,), the predictions leave out whole groups.
     """
-    best: tuple[float, Floats, Floats] | None = None
-    for penalty in _PENALTIES * max(values.mean(), 1e-12):
-        shrunk = 1 / (values + penalty)
-        dual = vectors @ (shrunk[:, None] * rotated)
-        residual = _left_out(vectors, shrunk, penalty, dual, labels)
-        error = float((residual**2).sum())
-        if best is None or error < best[0]:
-            best = (error, dual, targets - residual)
-    assert best is not None
-    return best[1], best[2]
+    penalised = kernel + penalty * np.eye(len(kernel))
+    half = solve_triangular(cholesky(penalised, lower=True), np.eye(len(kernel)), lower=True).T
+    dual = half @ (half.T @ targets)
+    inverse = _Inverse(half, np.ones(len(half)))
+    return dual, targets - _left_out(inverse, penalty, dual, labels)
+
+
+class _Inverse(NamedTuple):
+    """A symmetric inverse (n, n) in factors: `factor` diag(`weights`) `factor`ᵀ."""
+
+    factor: Floats
+    weights: Floats
+
+    def diagonal(self) -> Floats:
+        return np.asarray(self.factor**2 @ self.weights)
+
+    def block(self, rows: NDArray[np.intp]) -> Floats:
+        return np.asarray((self.factor[rows] * self.weights) @ self.factor[rows].T)
 
 
 def _left_out(
-    vectors: Floats,
-    shrunk: Floats,
-    penalty: float,
-    dual: Floats,
-    labels: NDArray[np.intp] | None,
+    inverse: _Inverse, penalty: float, dual: Floats, labels: NDArray[np.intp] | None
 ) -> Floats:
-    """Return the residuals (n, C) of subjects, or of groups, that were left out."""
+    """Return the residuals (n, C) of subjects, or of groups, that were left out.
+
+    `inverse` is that of the kernel plus penalty.
+    """
     # Leave-one-out residual = dual coefficient / diagonal of the inverse kernel. The last term
     # corrects for the means, in which the left-out subject took part.
-    correction = 1 / (len(vectors) * penalty)
-    diagonal = (vectors**2) @ shrunk - correction
-    residual = dual / diagonal[:, None]
+    correction = 1 / (len(dual) * penalty)
+    residual = dual / (inverse.diagonal() - correction)[:, None]
     if labels is None:
         return residual
     # For a group, the same with its block of the inverse kernel.
     for label, size in zip(*np.unique(labels, return_counts=True), strict=True):
         if size > 1:
             rows = np.flatnonzero(labels == label)
-            block = (vectors[rows] * shrunk) @ vectors[rows].T - correction
-            residual[rows] = np.linalg.solve(block, dual[rows])
+            residual[rows] = np.linalg.solve(inverse.block(rows) - correction, dual[rows])
     return residual

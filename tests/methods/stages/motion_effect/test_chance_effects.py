@@ -45,14 +45,15 @@ class Sample(NamedTuple):
             self.residual, self.motion, np.stack([spread / N] * 2), np.ones(E), np.zeros(E), N
         )
         estimates = self.motion[:, 0] @ self.residual / N + self.effects
-        individual = scores.per_log_rate(scores.factors())
+        factors = scores.factors()
+        individual = scores.per_log_rate(factors)
         return pool_effects(
             estimates,
             scores.own_variances(individual)[0],
             design,
             individual,
             N,
-            by_chance=scores.by_chance(design) if knows_chance else None,
+            by_chance=scores.by_chance(design, factors) if knows_chance else None,
         ).effects
 
 

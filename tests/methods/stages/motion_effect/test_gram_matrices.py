@@ -48,9 +48,34 @@ def test_randomised_eigenvectors_of_factors_are_the_exact_ones(shape, seed):
     table = with_factors(*shape, 6, seed)
     values, vectors = leading_eigenvectors(blocked(table, 40), 6)
     exact, exact_vectors = np.linalg.eigh(table @ table.T)
-    assert_allclose(values, exact[:-7:-1], rtol=1e-6)
+    assert_allclose(values, exact[:-7:-1], rtol=1e-10)
     cosines = np.abs((vectors * exact_vectors[:, :-7:-1]).sum(axis=0))
-    assert_allclose(cosines, 1, atol=1e-5)
+    assert_allclose(cosines, 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_factors_just_above_the_noise_are_found_as_well(seed):
+    rng = np.random.default_rng(seed)
+    n, n_edges, n_factors = 1200, 1600, 30
+    # In units of the weakest factor that differs from noise at all.
+    strengths = np.geomspace(10, 1.25, n_factors) * np.sqrt(n_edges / n)
+    people = np.linalg.qr(rng.standard_normal((n, n_factors)))[0]
+    edges = np.linalg.qr(rng.standard_normal((n_edges, n_factors)))[0]
+    table = (people * np.sqrt(n * strengths)) @ edges.T + rng.standard_normal((n, n_edges))
+    values, vectors = leading_eigenvectors(blocked(table, 400), 60)
+    exact, exact_vectors = np.linalg.eigh(table @ table.T)
+    assert_allclose(values[:n_factors], exact[: -n_factors - 1 : -1], rtol=1e-3)
+    found = (vectors[:, :n_factors].T @ exact_vectors[:, -n_factors:]) ** 2
+    assert found.sum(axis=0).min() > 0.98  # 1 where all of a factor is in the span
+
+
+def test_a_table_of_few_factors_and_no_noise_has_these_alone():
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((400, 3)) @ rng.standard_normal((3, 600))
+    values, vectors = leading_eigenvectors(blocked(table, 100), 10)
+    assert_allclose(values[:3], np.linalg.eigvalsh(table @ table.T)[:-4:-1], rtol=1e-10)
+    assert_allclose(values[3:], 0, atol=1e-8 * values[0])
+    assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-9)
 
 
 def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(monkeypatch):
@@ -62,5 +87,5 @@ def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(monke
     found = leading_factors(blocked(table, 64), None)
     assert found.n_signal == exact.n_signal == 8
     assert found.noise == pytest.approx(exact.noise, rel=0.02)
-    assert_allclose(found.variances, exact.variances, rtol=1e-4)
-    assert_allclose(found.scores, exact.scores, atol=1e-3)
+    assert_allclose(found.variances, exact.variances, rtol=1e-10)
+    assert_allclose(found.scores, exact.scores, atol=1e-9)

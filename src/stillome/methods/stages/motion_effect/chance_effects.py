@@ -79,7 +79,8 @@ class EdgeScores(NamedTuple):
 
     def factors(self, tuning: StageTuning = STAGE_TUNING) -> IndividualDifferences:
         """Find the factors of the score residuals, apart from motion."""
-        return self._factors(self._apart(), 1, tuning)
+        n_lost = 1 + self.functions.shape[1]
+        return IndividualDifferences.find(self._apart(), n_lost, tuning)
 
     def per_log_rate(self, individual: IndividualDifferences) -> IndividualDifferences:
         """Bring factors of score residuals to the scale of the slopes."""
@@ -94,26 +95,30 @@ class EdgeScores(NamedTuple):
     def by_chance(
         self,
         design: EdgeDesign,
-        tuning: StageTuning = STAGE_TUNING,
+        individual: IndividualDifferences,
         iterations: Iterations | None = None,
         *,
         may_vanish: bool = False,
     ) -> ChanceVariances:
-        """Pool effects of permuted motion; return the mean of the variances that are found."""
+        """Pool effects of permuted motion; return the mean of the variances that are found.
+
+        `individual` are the `factors` of these scores.
+        """
         n, n_functions = self.functions.shape
         apart, rng = self._apart(), np.random.default_rng(0)
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[MixedModel] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
             permuted = _permuted(self.functions, rng, self.groups)
-            # As in the fit itself, factors do not see what goes with the functions.
-            individual = self._factors(apart_from(permuted, apart), 2, tuning)
-            gradient = lost * apart.each(partial(np.matmul, permuted.T)).astype(np.float64)
-            slopes = np.clip(gradient / (n * self.information), -LARGEST_SLOPE, LARGEST_SLOPE)
+            gradient = apart.each(partial(np.matmul, permuted.T)).astype(np.float64)
+            slopes = lost * gradient / (n * self.information)
+            slopes = np.clip(slopes, -LARGEST_SLOPE, LARGEST_SLOPE)
             pooling = partial(fit_pooling, iterations=iterations, may_vanish=may_vanish)
-            found += self._pooled_nulls(slopes, design, individual, pooling, found[-1:])
+            # As in the fit itself, factors do not see what goes with the functions.
+            unrelated = self.per_log_rate(individual.apart_from(permuted, gradient))
+            found += self._pooled_nulls(slopes, design, unrelated, pooling, found[-1:])
             # Of the size of the design: not to be there beside those of the next null.
-            del individual
+            del unrelated
         return ChanceVariances.mean(
             [ChanceVariances(model.group_variances, model.own_variance) for model in found]
         )
@@ -127,7 +132,7 @@ class EdgeScores(NamedTuple):
         before: list[MixedModel],
     ) -> list[MixedModel]:
         """Pool slopes (P, E), each from the variances of the one before, which are nearly its."""
-        individual, models = self.per_log_rate(individual), [*before]
+        models = [*before]
         columns = design.with_individual(individual.loadings)
         for slope, own in zip(slopes, self.own_variances(individual), strict=True):
             start = models[-1] if models else None
@@ -137,9 +142,6 @@ class EdgeScores(NamedTuple):
 
     def _apart(self) -> EdgeTable:
         return apart_from(self.functions, EdgeTable.of(self.residual))
-
-    def _factors(self, apart: EdgeTable, times: int, tuning: StageTuning) -> IndividualDifferences:
-        return IndividualDifferences.find(apart, 1 + times * self.functions.shape[1], tuning)
 
 
 def _permuted(

@@ -145,7 +145,7 @@ def fit_effect_and_chance(
     scores, _ = _scores(counts, functions, state, design, groups)
     individual = scores.factors(tuning)
     if by_chance is None:
-        by_chance = scores.by_chance(design, tuning, iterations)
+        by_chance = scores.by_chance(design, individual, iterations)
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] | None = None
     for number in iterations.of("pooling"):

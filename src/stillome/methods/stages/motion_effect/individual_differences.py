@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.spectrum import leading_factors, several_passes
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -25,12 +25,16 @@ class IndividualDifferences(NamedTuple):
         Per factor of unit variance.
     reliability : array of shape (E, K) or (1, K)
         Share of each loading's variance that is no sampling noise, between 0 and 1.
+    scores : array of shape (n, K)
+        Of the subjects that the factors were found in, orthonormal columns; of nobody where
+        loadings are known from elsewhere.
     least_own : float
         See `StageTuning`.
     """
 
     loadings: Floats
     reliability: Floats
+    scores: Floats = np.empty((0, 0))
     least_own: float = STAGE_TUNING.least_own
 
     @classmethod
@@ -47,7 +51,31 @@ class IndividualDifferences(NamedTuple):
         loadings = loadings.T.astype(np.float64) / np.sqrt(len(table))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
         varying = np.where(np.isfinite(spread), spread, 0)
-        return cls(loadings * varying[:, None], reliability, tuning.least_own)
+        return cls(loadings * varying[:, None], reliability, factors, tuning.least_own)
+
+    def apart_from(self, functions: AnyFloats, along: Floats) -> Self:
+        """Return these factors without what goes with functions of motion.
+
+        They are those of the residuals without it to first order in the correlations of factors
+        and functions, with no need of another decomposition.
+
+        Parameters
+        ----------
+        functions : array of shape (n, P)
+        along : array of shape (P, E)
+            Their products with the residuals.
+        """
+        directions, triangle = np.linalg.qr(functions.astype(np.float64))
+        cosines = directions.T @ self.scores
+        removed = np.linalg.pinv(triangle).T @ along / np.sqrt(len(functions))
+        # An edge without loadings has the same residual in everybody, up to rounding errors.
+        removed = np.where(self.loadings.any(axis=1), removed, 0)
+        left, turns = np.linalg.eigh(np.eye(cosines.shape[1]) - cosines.T @ cosines)
+        root = (turns / np.sqrt(np.maximum(left, _TINY))) @ turns.T
+        return self._replace(
+            loadings=(self.loadings - removed.T @ cosines) @ root,
+            scores=(self.scores - directions @ cosines) @ root,
+        )
 
     def per_log_rate(self, information: Floats, variances: Floats, n_subjects: float) -> Self:
         """Bring factors of score residuals to the log scale, where all edges vary alike.

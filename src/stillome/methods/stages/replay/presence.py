@@ -22,6 +22,7 @@ from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.replay.mills import inverse_mills_ratios
@@ -181,6 +182,7 @@ class _PresenceFit:
         self.slopes = np.zeros((n_functions, n_edges))
         self.pooled: list[PooledEffect] | None = None
         self.by_chance: ChanceVariances | None = None
+        self.factors: IndividualDifferences | None = None
         self.uncertainties = np.zeros_like(self.slopes)
 
     def errors(self) -> Floats:
@@ -268,9 +270,11 @@ class _PresenceFit:
             least_variances=np.zeros(len(information)),
             groups=self.groups,
         )
-        individual = scores.per_log_rate(scores.factors(tuning))
+        if self.factors is None:  # the residuals of later rounds have nearly the same
+            self.factors = scores.factors(tuning)
         if self.by_chance is None:
-            self.by_chance = scores.by_chance(design, tuning, iterations, may_vanish=True)
+            self.by_chance = scores.by_chance(design, self.factors, iterations, may_vanish=True)
+        individual = scores.per_log_rate(self.factors)
         bounded = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
         pooled = pool_each(
             np.clip(self.slopes + bounded, -LARGEST_SLOPE, LARGEST_SLOPE),
