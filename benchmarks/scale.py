@@ -31,7 +31,7 @@ import zarr
 
 PARTS = ("threads", "memory", "store", "sizes", "workers", "cluster", "paper", "tenth")
 QUICK, USUAL = ["300x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
-LIMIT = 5e8  # bytes for what fits from a store keep
+LIMIT = 1.2e9  # bytes for what fits from a store keep
 WHOLE, SHARE = (100_000, 400), 10  # of the part "tenth", which takes a tenth of the subjects
 N_PERMUTATIONS = 20
 STEPS = ("fit", "adjust", "certificate of z", "certificate of A*")

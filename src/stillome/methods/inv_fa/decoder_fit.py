@@ -22,7 +22,12 @@ from stillome.methods.inv_fa.susceptibility import (
     susceptible_functions,
 )
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
-from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
+from stillome.methods.stages.convergence import (
+    Acceleration,
+    Iterations,
+    Relaxation,
+    in_standard_errors,
+)
 from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion,
     fit_dispersion_slopes,
@@ -33,7 +38,10 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
-_DIAGONAL_FOR = 12  # iterations; most fits have converged by then
+# Iterations before steps are combined: most fits have converged by then. Many thousands of subjects
+# have factors that depend on each other, such as products, and need more.
+_PLAIN_FOR = 5
+_DIAGONAL_FOR = 20
 # Cohorts of all regimes take 6 to 11. Networks without noise, whose standard errors are next to
 # nothing, do not converge in 100 either.
 _AT_MOST = 30
@@ -122,7 +130,7 @@ class _DecoderFit:
         self.offset = np.zeros(counts.shape[1], self.dtype)
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
-        self.relax, self.n_steps = Relaxation(axis=0), 0
+        self.accelerate, self.relax, self.n_steps = Acceleration(), Relaxation(axis=0), 0
 
     def update_rates(self) -> None:
         """Compute dispersions by moments, from rates at the current estimates."""
@@ -161,7 +169,11 @@ class _DecoderFit:
         current = np.vstack([self.offset, self.loadings]).astype(np.float64)
         step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-        current += self.relax(step)
+        if exact or self.n_steps <= _PLAIN_FOR:
+            current += self.relax(step)
+        else:
+            moved = self.accelerate(current, step, 1 / variances) - current
+            current = current + np.clip(moved, -LARGEST_STEP, LARGEST_STEP)
         self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
         square = (current**2 + variances)[1:].mean(axis=1)
         self.prior_variance[1:] = np.maximum(square, 1e-6)

@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from stillome.arrays import Floats
 from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.motion_effect.basis import apart_from
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
+from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import pool_effects
 
 N, V, N_FACTORS = 300, 24, 120
@@ -89,3 +92,25 @@ def test_the_answer_is_the_same_every_time():
     sample = Sample.draw(5, region_sd=0.02)
     first, second = (sample.pooled(knows_chance=True) for _ in range(2))
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_factors_apart_from_other_functions_are_those_of_residuals_without_them(seed):
+    rng = np.random.default_rng(seed)
+    residual = rng.standard_normal((N, 5)) @ rng.standard_normal((5, E))
+    residual += 0.5 * rng.standard_normal((N, E))
+    residual -= residual.mean(axis=0)
+    functions = rng.standard_normal((N, 2))
+    functions -= functions.mean(axis=0)
+    known = IndividualDifferences.find(residual)
+    found = known.apart_from(functions, functions.T @ residual)
+    anew = IndividualDifferences.find(apart_from(functions, residual))
+    assert np.abs(functions.T @ found.scores).max() < 1e-9
+    assert_allclose(found.scores.T @ found.scores, np.eye(found.scores.shape[1]), atol=1e-5)
+
+    def shared(factors: IndividualDifferences) -> Floats:
+        return factors.loadings @ factors.loadings.T
+
+    left = np.linalg.norm(shared(found) - shared(anew))
+    # Weak factors, which come and go with the noise, make the rest.
+    assert left < 0.25 * np.linalg.norm(shared(known) - shared(anew))
