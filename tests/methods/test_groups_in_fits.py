@@ -51,7 +51,7 @@ def apart(values, one, other) -> bool:
 def test_halves_left_out_subjects_and_permutations_keep_families(twins, monkeypatch):
     seen = dict.fromkeys(("halves", "left out", "permuted"), 0)
     confirm = decoder_fit._DecoderFit.confirm_susceptibility
-    best, permuted = inference._best_ridge, chance_effects._permuted
+    ridge, permuted = inference._ridge, chance_effects._permuted
 
     def confirming(self, halves):
         seen["halves"] += 1
@@ -59,11 +59,11 @@ def test_halves_left_out_subjects_and_permutations_keep_families(twins, monkeypa
         assert abs(len(halves[0]) - len(halves[1])) <= 2
         return confirm(self, halves)
 
-    def left_out(values, vectors, rotated, targets, labels):
+    def left_out(kernel, targets, penalty, labels):
         seen["left out"] += 1
         for label in np.unique(labels):
             assert apart(targets, labels == label, labels != label)
-        return best(values, vectors, rotated, targets, labels)
+        return ridge(kernel, targets, penalty, labels)
 
     def exchanged(functions, rng, groups=None):
         seen["permuted"] += 1
@@ -73,7 +73,7 @@ def test_halves_left_out_subjects_and_permutations_keep_families(twins, monkeypa
         return answer
 
     monkeypatch.setattr(decoder_fit._DecoderFit, "confirm_susceptibility", confirming)
-    monkeypatch.setattr(inference, "_best_ridge", left_out)
+    monkeypatch.setattr(inference, "_ridge", left_out)
     monkeypatch.setattr(chance_effects, "_permuted", exchanged)
     twins.fit("inv-fa", groups=twins.family)
     assert min(seen.values()) >= 1

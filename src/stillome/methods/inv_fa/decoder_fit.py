@@ -40,7 +40,7 @@ _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its ba
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
 # Iterations before steps are combined: most fits have converged by then. Many thousands of subjects
 # have factors that depend on each other, such as products, and need more.
-_PLAIN_FOR = 5
+_PLAIN_FOR = 12
 _DIAGONAL_FOR = 20
 # Cohorts of all regimes take 6 to 11. Networks without noise, whose standard errors are next to
 # nothing, do not converge in 100 either.
