@@ -34,6 +34,9 @@ _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
 _ROUNDS, _ROUNDS_MORE = 4, 2
+# Factors of individual differences are found anew in these; the residuals of later rounds have
+# nearly the same.
+_ROUNDS_OF_FACTORS = 2
 _START_VARIANCE = 0.25  # of the deviations; estimated with them
 
 
@@ -183,6 +186,7 @@ class _PresenceFit:
         self.pooled: list[PooledEffect] | None = None
         self.by_chance: ChanceVariances | None = None
         self.factors: IndividualDifferences | None = None
+        self.n_rounds = 0
         self.uncertainties = np.zeros_like(self.slopes)
 
     def errors(self) -> Floats:
@@ -270,7 +274,8 @@ class _PresenceFit:
             least_variances=np.zeros(len(information)),
             groups=self.groups,
         )
-        if self.factors is None:  # the residuals of later rounds have nearly the same
+        self.n_rounds += 1
+        if self.factors is None or self.n_rounds <= _ROUNDS_OF_FACTORS:
             self.factors = scores.factors(tuning)
         if self.by_chance is None:
             self.by_chance = scores.by_chance(design, self.factors, iterations, may_vanish=True)
