@@ -13,6 +13,7 @@ from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.cohort.validation.sliced import read_slice
 
 _PART_BYTES = 2**24  # of edges that are read at a time, as 64-bit numbers
+_CHUNK_BYTES = 2**26  # the same where chunks of a store are larger, which are unpacked as a whole
 
 
 class SubjectRows:
@@ -100,9 +101,27 @@ class SubjectRows:
 
     def parts(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Give all subjects in order, a few at a time, each time with the number of the first."""
-        step = max(1, _PART_BYTES // (8 * self.shape[1]))
+        step = self.at_a_time(max(1, _PART_BYTES // (8 * self.shape[1])))
         for start in range(0, len(self), step):
             yield start, self[start : start + step]
+
+    def at_a_time(self, few: int, *others: Any) -> int:
+        """Return how many subjects to read at a time where a few would do.
+
+        Chunks of a store are unpacked as a whole, so that it is whole chunks, or half, a third ...
+        of one that would take too much memory. The same goes for other stores of these subjects.
+
+        Examples
+        --------
+        >>> SubjectRows(np.zeros((100, 3))).at_a_time(5)
+        5
+        """
+        chunk = max([self.chunks[0], *(int(np.max(chunks[0])) for chunks in others if chunks)])
+        if few >= chunk:
+            return few // chunk * chunk
+        most = max(_CHUNK_BYTES // (8 * max(self.shape[1], 1)), few)
+        n_parts = -(-chunk // most)
+        return -(-chunk // n_parts)
 
     def sha256(self) -> str:
         """Return the hash of all values, the same for integers and floats."""

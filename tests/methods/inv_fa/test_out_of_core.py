@@ -29,9 +29,9 @@ BOTH = pytest.mark.parametrize(
 class Read:
     """An array of a store that counts how much of it is read at a time."""
 
-    def __init__(self, values: np.ndarray) -> None:
+    def __init__(self, values: np.ndarray, chunks: tuple[int, int] = (7, 5)) -> None:
         self.values, self.largest = values, 0
-        self.shape, self.dtype, self.chunks = values.shape, values.dtype, (7, 5)
+        self.shape, self.dtype, self.chunks = values.shape, values.dtype, chunks
         self.ndim = values.ndim
 
     def __getitem__(self, rows: slice) -> np.ndarray:
@@ -114,6 +114,31 @@ def test_one_and_two_workers_give_the_same_bits():
             found.append((fitted.model_.decoder.loadings, fitted.adjust(X, confounds=MOTION)))
     for one, two in zip(*found, strict=True):
         assert_array_equal(one, two)
+
+
+class Place:
+    """An array of a store that counts how often it is written to."""
+
+    def __init__(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> None:
+        self.values, self.n_times, self.chunks = np.zeros(shape, np.int64), 0, chunks
+        self.shape, self.dtype = self.values.shape, self.values.dtype
+
+    def __setitem__(self, rows: slice, values: np.ndarray) -> None:
+        self.values[rows] = values
+        self.n_times += 1
+
+
+@pytest.mark.parametrize("most, n_times", [(10**9, 3), (15, 5), (1, 10)])
+def test_chunks_are_read_and_written_as_a_whole_where_memory_allows(
+    monkeypatch, model, most, n_times
+):
+    # Two subjects are computed at a time, of chunks of 8; a third chunk is not full.
+    monkeypatch.setattr("stillome.methods.inv_fa.ordered_table._ELEMENTS", 2 * X.shape[1])
+    monkeypatch.setattr("stillome.cohort.subject_rows._CHUNK_BYTES", 8 * X.shape[1] * most // 3)
+    stored, place = Read(X[:20], (8, 5)), Place((20, X.shape[1]), (8, 5))
+    model.adjust(stored, confounds=MOTION[:20], out=place)
+    assert place.n_times == n_times
+    assert_array_equal(place.values, model.adjust(X[:20], confounds=MOTION[:20]))
 
 
 @BOTH

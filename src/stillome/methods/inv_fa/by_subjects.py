@@ -11,7 +11,7 @@ from stillome.cohort.subject_rows import SubjectRows
 from stillome.counts.workers import in_order, on_a_cluster
 from stillome.methods.answer_place import write_subjects
 from stillome.methods.inv_fa.adjusting import log_likelihoods
-from stillome.methods.inv_fa.ordered_table import subject_blocks
+from stillome.methods.inv_fa.ordered_table import subject_step
 from stillome.methods.inv_fa.parts import InvariantModel
 
 
@@ -21,6 +21,8 @@ def by_subjects(
     out: Any = None,
 ) -> Any:
     """Return what a function says of every block of subjects, one below the other.
+
+    Chunks of stores are read, and written, as a whole where memory allows it.
 
     Parameters
     ----------
@@ -36,13 +38,18 @@ def by_subjects(
     >>> by_subjects(SubjectRows(np.eye(3)), lambda place, edges: edges.sum(axis=1)).tolist()
     [1.0, 1.0, 1.0]
     """
-    blocks = subject_blocks(rows.shape)
-    read = rows.by_path() if len(blocks) > 1 and on_a_cluster() else rows
+    n, few = len(rows), subject_step(rows.shape)
+    bands = _consecutive(0, n, rows.at_a_time(few, getattr(out, "chunks", None)))
+    read = rows.by_path() if len(bands) > 1 and on_a_cluster() else rows
 
-    def work(place: slice) -> tuple[slice, NDArray[Any]]:
-        return place, function(place, read[place])
+    def work(band: slice) -> tuple[slice, NDArray[Any]]:
+        edges = read[band]
+        blocks = _consecutive(band.start, band.stop, few)
+        first = band.start
+        found = [function(b, edges[b.start - first : b.stop - first]) for b in blocks]
+        return band, found[0] if len(found) == 1 else np.concatenate(found)
 
-    parts = in_order(work, blocks, 1 if len(blocks) == 1 else None, shared=True)
+    parts = in_order(work, bands, 1 if len(bands) == 1 else None, shared=True)
     return _collected(parts, len(rows)) if out is None else _written(parts, out)
 
 
@@ -90,6 +97,12 @@ def in_own_units(
         _, motion = model.encode(edges, motion)
     here, there = model.basis(motion), model.basis(level[None])
     return model.own_units.at_reference(counts, estimated, units, here, there)
+
+
+def _consecutive(first: int, last: int, step: int) -> list[slice]:
+    """Return blocks of this many subjects; an empty one where there are none."""
+    starts = range(first, max(last, first + 1), step)
+    return [slice(start, min(start + step, last)) for start in starts]
 
 
 def _collected(parts: Iterator[tuple[slice, NDArray[Any]]], n: int) -> NDArray[Any]:

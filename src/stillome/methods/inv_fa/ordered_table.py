@@ -39,8 +39,18 @@ def in_single(unit: float, edges: NDArray[Any]) -> NDArray[np.float32]:
     return edges.astype(np.float32) if unit == 1 else (edges * unit).astype(np.float32)
 
 
+def subject_step(shape: tuple[int, ...]) -> int:
+    """Return how many subjects are computed at a time, so that all their edges take little memory.
+
+    Examples
+    --------
+    >>> subject_step((1000, 2278)), subject_step((1000, 79800))
+    (57, 1)
+    """
+    return max(_ELEMENTS // max(shape[1], 1), 1)
+
+
 def subject_blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Return blocks of consecutive subjects, so that all edges of a block take little memory."""
-    n, n_edges = shape[0], max(shape[1], 1)
-    step = max(_ELEMENTS // n_edges, 1)
+    """Return blocks of so many consecutive subjects."""
+    step, n = subject_step(shape), shape[0]
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
