@@ -18,10 +18,11 @@ def subjects_step(folder: RunFolder, workers: Workers) -> None:
     """Write the table of subjects."""
     cohort = folder.cohort
     raw, adjusted = (SubjectRows(one) for one in (cohort.connectomes, folder.adjusted))
-    both = zip(raw.parts(), adjusted.parts(), strict=True)
     found = [
-        _before_and_after(one.astype(np.float64), two.astype(np.float64))
-        for (_, one), (_, two) in both
+        _before_and_after(
+            part.astype(np.float64), adjusted[start : start + len(part)].astype(np.float64)
+        )
+        for start, part in raw.parts()
     ]
     numbers = pd.concat(found, ignore_index=True)
     before, after = numbers["fibres_raw"].to_numpy(), numbers["fibres_adjusted"].to_numpy()
