@@ -13,7 +13,7 @@ from stillome.cohort.validation.number_dtypes import in_wide_dtype
 from stillome.cohort.validation.sliced import read_slice
 
 _PART_BYTES = 2**24  # of edges that are read at a time, as 64-bit numbers
-_CHUNK_BYTES = 2**26  # the same where chunks of a store are larger, which are unpacked as a whole
+_CHUNK_BYTES = 2**25  # the same where chunks of a store are larger, which are unpacked as a whole
 
 
 class SubjectRows:
@@ -59,7 +59,7 @@ class SubjectRows:
     def chunks(self) -> tuple[int, int]:
         """How many subjects are best read at a time: a sign of what is read in slices."""
         stored = getattr(self.source, "chunks", None)
-        return (int(np.max(stored[0])) if stored else 1, self.shape[1])
+        return (max(int(np.max(stored[0])), 1) if stored else 1, self.shape[1])
 
     @property
     def is_in_memory(self) -> bool:
@@ -108,17 +108,24 @@ class SubjectRows:
     def at_a_time(self, few: int, *others: Any) -> int:
         """Return how many subjects to read at a time where a few would do.
 
-        Chunks of a store are unpacked as a whole, so that it is whole chunks, or half, a third ...
-        of one that would take too much memory. The same goes for other stores of these subjects.
+        Chunks of a store are unpacked as a whole, so that it is one chunk, or half, a third ... of
+        one that would take too much memory.
+
+        Parameters
+        ----------
+        few : int
+        *others : tuple or None
+            Chunks of other stores of these subjects; the largest counts.
 
         Examples
         --------
-        >>> SubjectRows(np.zeros((100, 3))).at_a_time(5)
-        5
+        >>> rows = SubjectRows(np.zeros((100, 3)))
+        >>> rows.at_a_time(5), rows.at_a_time(5, (20, 3))
+        (5, 20)
         """
         chunk = max([self.chunks[0], *(int(np.max(chunks[0])) for chunks in others if chunks)])
         if few >= chunk:
-            return few // chunk * chunk
+            return few
         most = max(_CHUNK_BYTES // (8 * max(self.shape[1], 1)), few)
         n_parts = -(-chunk // most)
         return -(-chunk // n_parts)

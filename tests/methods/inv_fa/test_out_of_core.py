@@ -133,6 +133,7 @@ def test_chunks_are_read_and_written_as_a_whole_where_memory_allows(
     monkeypatch, model, most, n_times
 ):
     # Two subjects are computed at a time, of chunks of 8; a third chunk is not full.
+    monkeypatch.setattr("stillome.methods.inv_fa.by_subjects._BANDS", 1)
     monkeypatch.setattr("stillome.methods.inv_fa.ordered_table._ELEMENTS", 2 * X.shape[1])
     monkeypatch.setattr("stillome.cohort.subject_rows._CHUNK_BYTES", 8 * X.shape[1] * most // 3)
     stored, place = Read(X[:20], (8, 5)), Place((20, X.shape[1]), (8, 5))

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.subject_rows import SubjectRows
-from stillome.counts.workers import in_order, on_a_cluster
+from stillome.counts.workers import MOST_WORKERS, in_order, on_a_cluster
 from stillome.methods.answer_place import write_subjects
 from stillome.methods.inv_fa.adjusting import log_likelihoods
 from stillome.methods.inv_fa.ordered_table import subject_step
 from stillome.methods.inv_fa.parts import InvariantModel
+
+_BANDS = 2 * MOST_WORKERS  # at least, where there are enough subjects
 
 
 def by_subjects(
@@ -39,7 +41,11 @@ def by_subjects(
     [1.0, 1.0, 1.0]
     """
     n, few = len(rows), subject_step(rows.shape)
-    bands = _consecutive(0, n, rows.at_a_time(few, getattr(out, "chunks", None)))
+    written = getattr(out, "shards", None) or getattr(out, "chunks", None)
+    # Several bands, for several workers; each of whole blocks, so that every subject is computed
+    # beside the same others whatever the chunks are.
+    wanted = min(rows.at_a_time(few, written), -(-n // _BANDS))
+    bands = _consecutive(0, n, few * max(-(-wanted // few), 1))
     read = rows.by_path() if len(bands) > 1 and on_a_cluster() else rows
 
     def work(band: slice) -> tuple[slice, NDArray[Any]]:
@@ -49,7 +55,8 @@ def by_subjects(
         found = [function(b, edges[b.start - first : b.stop - first]) for b in blocks]
         return band, found[0] if len(found) == 1 else np.concatenate(found)
 
-    parts = in_order(work, bands, 1 if len(bands) == 1 else None, shared=True)
+    few_bands = 1 if len(bands) == 1 else None
+    parts = in_order(work, bands, few_bands, shared=True, singly=wanted > few)
     return _collected(parts, len(rows)) if out is None else _written(parts, out)
 
 

@@ -4,8 +4,8 @@ The input is (log(1 + A) − its mean given motion) / its standard deviation giv
 neither the first nor the second moment of the input depends on motion. Factors and their noise
 come from the spectrum in closed form (`spectrum`); edges are weighted by their noise, estimated
 from a first unweighted decomposition (two steps, as in feasible generalised least squares), which
-also gives the individual differences that the drift is pooled with. The
-posterior mean of z is linear in the input (Bartholomew, Knott and Moustaki 2011, chapter 3).
+also gives the individual differences that the drift is pooled with. The posterior mean of z is
+linear in the input (Bartholomew, Knott and Moustaki 2011, chapter 3).
 """
 
 from dataclasses import dataclass, replace

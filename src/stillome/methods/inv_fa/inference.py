@@ -37,7 +37,7 @@ class InferredConfounds(NamedTuple):
 class ConfoundInference:
     """Ridge regression of the confounds on log(1 + counts) (Hoerl and Kennard 1970).
 
-    The penalty minimises the error of left-out subjects.
+    The penalty minimises the error of left-out subjects, among the first 700.
 
     Attributes
     ----------
@@ -116,7 +116,9 @@ def _best_penalty(kernel: Floats, targets: Floats, labels: NDArray[np.intp] | No
         dual = vectors @ (shrunk[:, None] * rotated)
         return float((_left_out(_Inverse(vectors, shrunk), penalty, dual, labels) ** 2).sum())
 
-    return float(min(_PENALTIES * max(values.mean(), 1e-12), key=error))
+    # In units of all subjects, among whom these may vary least.
+    unit = max(float(np.trace(kernel)) / len(kernel), 1e-12)
+    return float(min(_PENALTIES * unit, key=error))
 
 
 def _ridge(

@@ -51,6 +51,6 @@ def subject_step(shape: tuple[int, ...]) -> int:
 
 
 def subject_blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Return blocks of so many consecutive subjects."""
+    """Return blocks of `subject_step` consecutive subjects."""
     step, n = subject_step(shape), shape[0]
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]

@@ -71,8 +71,9 @@ def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floa
     True
     """
     n = len(table)
-    width = min(max(n_vectors * _SHARE // 8, _LEAST_COLUMNS), *table.shape)
-    n_passes = max(min(_PASSES, min(table.shape) // width), 1)
+    most = min(table.shape)
+    width = max(min(max(n_vectors * _SHARE // 8, _LEAST_COLUMNS), most // 2), 1)
+    n_passes = min(_PASSES, most // width)
     # Subjects are in an order of their own, so that these numbers go with them.
     last = np.linalg.qr(np.random.default_rng(0).standard_normal((n, width)))[0]
     basis, inner = last, np.zeros((n_passes * width, n_passes * width))

@@ -56,8 +56,8 @@ class IndividualDifferences(NamedTuple):
     def apart_from(self, functions: AnyFloats, along: Floats) -> Self:
         """Return these factors without what goes with functions of motion.
 
-        They are those of the residuals without it to first order in the correlations of factors
-        and functions, with no need of another decomposition.
+        For factors well above the noise, they are those of the residuals without it, to first
+        order in the correlations of factors and functions. No other decomposition is needed.
 
         Parameters
         ----------
