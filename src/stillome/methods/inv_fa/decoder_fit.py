@@ -41,10 +41,9 @@ _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one i
 # Iterations before steps are combined: most fits have converged by then. Many thousands of subjects
 # have factors that depend on each other, such as products, and need more.
 _PLAIN_FOR = 12
-_DIAGONAL_FOR = 20  # iterations; afterwards steps have the exact information
-# Cohorts of 800 subjects of all regimes take 6 to 11. Networks without noise, whose standard errors
-# are next to nothing, do not converge in 100 either.
-_AT_MOST = 30
+# Afterwards, or where plain steps are still large, steps have the exact information.
+_DIAGONAL_FOR, _LARGE = 20, 1.0  # iterations; standard errors
+_AT_MOST = 30  # cohorts of 800 subjects of all regimes take 6 to 11
 _ROWS = 512  # subjects whose products of units are there at a time
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
@@ -130,7 +129,8 @@ class _DecoderFit:
         self.offset = np.zeros(counts.shape[1], self.dtype)
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
-        self.accelerate, self.relax, self.n_steps = Acceleration(), Relaxation(axis=0), 0
+        self.accelerate, self.relax = Acceleration(), Relaxation(axis=0)
+        self.n_steps, self.change, self.exact = 0, np.inf, False
 
     def update_rates(self) -> None:
         """Compute dispersions by moments, from rates at the current estimates."""
@@ -156,7 +156,9 @@ class _DecoderFit:
     def improve_loadings(self) -> float:
         """Take a Newton step of offsets and loadings; return its size in standard errors."""
         self.n_steps += 1
-        exact = self.n_steps > _DIAGONAL_FOR
+        limit = _PLAIN_FOR if self.change > _LARGE else _DIAGONAL_FOR
+        if not self.exact and self.n_steps > limit:
+            self.exact, self.relax = True, Relaxation(axis=0)
         columns = np.ascontiguousarray(self.design.T.astype(self.dtype))
 
         def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
@@ -164,14 +166,12 @@ class _DecoderFit:
             weights, residual = rates * shrink, (counts - rates) * shrink
             gradient = (columns @ residual).astype(np.float64)
             gradient -= now / self.prior_variance[:, None]
-            return (self._exact_step if exact else self._diagonal_step)(weights, gradient)
+            return (self._exact_step if self.exact else self._diagonal_step)(weights, gradient)
 
         current = np.vstack([self.offset, self.loadings]).astype(np.float64)
         step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-        if self.n_steps == _DIAGONAL_FOR + 1:
-            self.relax = Relaxation(axis=0)  # its last step was another kind of step
-        if exact or self.n_steps <= _PLAIN_FOR:
+        if self.exact or self.n_steps <= _PLAIN_FOR:
             current += self.relax(step)
         else:
             moved = self.accelerate(current, step, 1 / variances) - current
@@ -180,7 +180,8 @@ class _DecoderFit:
         square = (current**2 + variances)[1:].mean(axis=1)
         self.prior_variance[1:] = np.maximum(square, 1e-6)
         used = (self.design**2).sum(axis=0)[:, None] > 0
-        return in_standard_errors(step, np.where(used, 1 / variances, 0))
+        self.change = in_standard_errors(step, np.where(used, 1 / variances, 0))
+        return self.change
 
     def _diagonal_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
         """Return a step and posterior variances, both (1 + K, e), with diagonal information.

@@ -196,6 +196,8 @@ def _analyse_factors(
 
     `first` are the scores (n, J) of factors without weights; `n_lost` is as in `leading_factors`.
     """
+    if not first.shape[1]:  # in few subjects none may be above the noise
+        first = leading_factors(table, 1, n_lost).scores
 
     def shares(block: AnyFloats) -> AnyFloats:
         total = np.maximum((block**2).sum(axis=0), block.dtype.type(1e-12))

@@ -86,3 +86,11 @@ def test_median_of_noise_against_simulation(ratio):
     noise = np.random.default_rng(6).standard_normal((round(ratio * width), width))
     values = np.linalg.eigvalsh(noise @ noise.T / width)
     assert abs(noise_median(ratio) - np.median(values)) < 0.02
+
+
+@pytest.mark.parametrize("n_copies", [2, 6])
+def test_copies_of_a_few_subjects_have_as_many_factors_as_subjects_less_one(n_copies):
+    one = np.random.default_rng(0).standard_normal((25, 300)).astype(np.float32)
+    table = np.tile(one - one.mean(axis=0), (n_copies, 1))
+    # The others are rounding errors of single precision.
+    assert leading_factors(table, 60).n_signal == 24

@@ -23,6 +23,7 @@ from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSp
 
 _EXACT = 4096  # subjects or edges, the fewer of both, up to which the decomposition is exact
 _SUBJECTS = 2048  # from whom the noise of a larger table is estimated
+_ROUNDING = 1e-6  # of the largest eigenvalue: error of the others in single precision
 _FIRST = 128  # factors that are looked for in a larger table; more where all of them are signal
 
 
@@ -162,8 +163,10 @@ def _noise(values: Floats, n: int, width: int) -> tuple[float, float]:
     """Return the variance of the noise from all eigenvalues, and its largest one in units of it."""
     ratio = min(n, width) / max(n, width)
     middle = float(np.median(np.maximum(values, 0)))
-    # In a table of constants nothing varies; the noise is kept above 0.
-    return max(middle / noise_median(round(ratio, 3)), 1e-12), _noise_edge(ratio)
+    # In a table of constants nothing varies, and copies of a few subjects vary in a few directions
+    # only; the noise is then that of rounding errors.
+    least = max(_ROUNDING * float(np.max(values, initial=0)), 1e-12)
+    return max(middle / noise_median(round(ratio, 3)), least), _noise_edge(ratio)
 
 
 def _projected(block: NDArray[Any], turns: Floats) -> Floats:
