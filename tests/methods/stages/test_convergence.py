@@ -5,7 +5,6 @@ import pytest
 
 from stillome.exceptions import StillomeWarning
 from stillome.methods.stages.convergence import (
-    Acceleration,
     Iterations,
     Relaxation,
     in_standard_errors,
@@ -72,33 +71,3 @@ def test_an_iteration_that_only_refines_ends_without_a_warning():
 def test_a_stage_with_a_smaller_limit_warns_there():
     with pytest.warns(StillomeWarning, match="did not converge in 3 iterations"):
         assert list(Iterations().of("short", at_most=3)) == [1, 2, 3]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_combined_steps_reach_what_plain_ones_do_not(seed):
-    rng = np.random.default_rng(seed)
-    n_systems, n_parameters = 5, 8
-    roots = rng.standard_normal((n_systems, 200, n_parameters)) + rng.standard_normal(
-        (n_systems, 200, 1)
-    )
-    information = roots.transpose(0, 2, 1) @ roots / 200
-    diagonal = np.diagonal(information, axis1=1, axis2=2).T
-    target = rng.standard_normal((n_parameters, n_systems))
-
-    def step(position: np.ndarray) -> np.ndarray:
-        gradient = np.einsum("eij,je->ie", information, target - position)
-        return gradient / diagonal / 4  # whole steps of the diagonal would diverge
-
-    accelerate, found = Acceleration(), np.zeros_like(target)
-    plain = np.zeros_like(target)
-    for _ in range(20):
-        found = accelerate(found, step(found), diagonal)
-        plain = plain + step(plain)
-    assert np.abs(found - target).max() < 0.02 * np.abs(plain - target).max()
-
-
-def test_a_system_that_has_converged_stays_where_it_is():
-    accelerate, position = Acceleration(), np.ones((3, 2))
-    for _ in range(5):
-        position = accelerate(position, np.zeros((3, 2)), np.ones((3, 2)))
-    assert (position == 1).all()

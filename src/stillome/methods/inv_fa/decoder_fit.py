@@ -23,7 +23,6 @@ from stillome.methods.inv_fa.susceptibility import (
 )
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.stages.convergence import (
-    Acceleration,
     Iterations,
     Relaxation,
     in_standard_errors,
@@ -38,11 +37,9 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
-# Iterations before steps are combined: most fits have converged by then. Many thousands of subjects
-# have factors that depend on each other, such as products, and need more.
-_PLAIN_FOR = 12
-# Afterwards, or where plain steps are still large, steps have the exact information.
-_DIAGONAL_FOR, _LARGE = 20, 1.0  # iterations; standard errors
+# Iterations after which steps have the exact information, where they are still that large. Many
+# thousands of subjects have factors that depend on each other, such as products, and take up to 21.
+_DIAGONAL_FOR, _LARGE = 12, 1.0  # iterations; standard errors
 _AT_MOST = 30  # cohorts of 800 subjects of all regimes take 6 to 11
 _ROWS = 512  # subjects whose products of units are there at a time
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
@@ -129,8 +126,8 @@ class _DecoderFit:
         self.offset = np.zeros(counts.shape[1], self.dtype)
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
-        self.accelerate, self.relax = Acceleration(), Relaxation(axis=0)
-        self.n_steps, self.change, self.exact = 0, np.inf, False
+        self.relax, self.n_steps = Relaxation(axis=0), 0
+        self.change, self.exact = np.inf, False
 
     def update_rates(self) -> None:
         """Compute dispersions by moments, from rates at the current estimates."""
@@ -156,9 +153,8 @@ class _DecoderFit:
     def improve_loadings(self) -> float:
         """Take a Newton step of offsets and loadings; return its size in standard errors."""
         self.n_steps += 1
-        limit = _PLAIN_FOR if self.change > _LARGE else _DIAGONAL_FOR
-        if not self.exact and self.n_steps > limit:
-            self.exact, self.relax = True, Relaxation(axis=0)
+        if self.n_steps > _DIAGONAL_FOR and self.change > _LARGE:
+            self.exact = True
         columns = np.ascontiguousarray(self.design.T.astype(self.dtype))
 
         def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
@@ -171,11 +167,7 @@ class _DecoderFit:
         current = np.vstack([self.offset, self.loadings]).astype(np.float64)
         step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-        if self.exact or self.n_steps <= _PLAIN_FOR:
-            current += self.relax(step)
-        else:
-            moved = self.accelerate(current, step, 1 / variances) - current
-            current = current + np.clip(moved, -LARGEST_STEP, LARGEST_STEP)
+        current += self.relax(step)
         self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
         square = (current**2 + variances)[1:].mean(axis=1)
         self.prior_variance[1:] = np.maximum(square, 1e-6)

@@ -11,12 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stillome.arrays import AnyFloats, Floats
+from stillome.arrays import Floats
 from stillome.exceptions import StillomeWarning
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
-
-_ALIKE = 1e-6  # relative; steps that are more alike than this are taken for the same
-_TINY = 1e-12
 
 
 class Iterations:
@@ -108,65 +105,6 @@ class Relaxation:
             self.length = np.where(along > 0, np.clip(ideal, 0.1, 1.0), 1.0)
         self.last = step
         return np.asarray(self.length * step)
-
-
-class Acceleration:
-    """Makes the next step of many small systems from the last ones (Anderson 1965).
-
-    Steps that leave out how parameters depend on each other converge slowly. The combination of the
-    last steps that leaves the smallest one shows what they left out.
-
-    Parameters
-    ----------
-    memory : int, default=3
-        Earlier steps that are combined.
-
-    Examples
-    --------
-    >>> matrix, position = np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([[1.0], [0.0]])
-    >>> accelerated = Acceleration()
-    >>> for _ in range(5):  # as many steps as they are leave more than half
-    ...     position = accelerated(position, -matrix @ position, np.ones((2, 1)))
-    >>> bool(abs(position).max() < 1e-6)
-    True
-    """
-
-    def __init__(self, memory: int = 3) -> None:
-        self.memory = memory
-        self.last: tuple[Floats, Floats] | None = None
-        self.changes: list[AnyFloats] = []
-        self.moves: list[AnyFloats] = []
-
-    def __call__(self, position: Floats, step: Floats, information: Floats) -> Floats:
-        """Return the next position.
-
-        Parameters
-        ----------
-        position, step : arrays of shape (K, E)
-            Of E systems with K parameters each.
-        information : array of shape (K, E)
-            By which steps are compared.
-        """
-        if self.last is not None:
-            before, earlier = self.last
-            # In single precision: they only steer the iteration.
-            self.changes.append((step - earlier).astype(np.float32))
-            self.moves.append((position - before + step - earlier).astype(np.float32))
-            self.changes, self.moves = self.changes[-self.memory :], self.moves[-self.memory :]
-        self.last = position, step
-        if not self.changes:
-            return position + step
-        scaled = [change * information for change in self.changes]
-        inner = [[np.einsum("ke,ke->e", a, b) for b in self.changes] for a in scaled]
-        gram = np.array(inner).transpose(2, 0, 1)
-        right = np.array([np.einsum("ke,ke->e", a, step) for a in scaled]).T
-        size = np.trace(gram, axis1=1, axis2=2)[:, None, None]
-        ridge = (_ALIKE * size + _TINY) * np.eye(len(scaled))
-        shares = np.linalg.solve(gram + ridge, right[..., None])[..., 0]
-        found = position + step
-        for move, share in zip(self.moves, shares.T, strict=True):
-            found -= move * share
-        return found
 
 
 def in_standard_errors(step: ArrayLike, information: ArrayLike) -> float:
