@@ -97,6 +97,13 @@ def child(task: dict[str, Any]) -> None:
             found[step] = time.perf_counter() - clock
             found[step + " processor"] = time.process_time() - processor
             found[step + " peak"] = peak_memory()
+            # The largest sizes take an hour: what is known so far is seen, beside the table.
+            print(
+                f"          {folder.name}: {step} {found[step + ' processor']:.1f} s of the "
+                f"processor, {found[step + ' peak']:.0f} MB",
+                file=sys.stderr,
+                flush=True,
+            )
     peak = max(found[step + " peak"] for step in task["steps"])
     print(json.dumps(found | {"before": before, "peak": peak}))
 

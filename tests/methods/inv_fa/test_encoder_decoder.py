@@ -1,5 +1,7 @@
 """FactorEncoder and decoder, against planted individual differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,6 +10,7 @@ from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
 from stillome.methods.inv_fa.remaining import fit_association
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import fit_motion_effect, log_means
@@ -183,6 +186,21 @@ def test_decoded_rates_are_those_of_the_subject(planted):
     assert np.median(errors) < 0.4 * np.median(spread)
     assert abs((rates - planted.level).mean()) < 0.05
     assert_allclose(np.median(decoder.dispersion), 0.05, atol=0.025)
+
+
+def test_rare_edges_of_many_subjects_need_no_more_iterations(planted):
+    rng = np.random.default_rng(8)
+    functions = np.resize(planted.motion.values, (20 * N, planted.motion.values.shape[1]))
+    latent = rng.standard_normal((len(functions), K))
+    # Rates of rare edges follow z exponentially, and so does the weight of every subject.
+    loadings = rng.choice([-0.7, 0.7], (K, E))
+    effect = replace(planted.effect, baseline=np.full(E, -2.0))
+    counts = rng.poisson(np.exp(effect.log_rates(functions) + latent @ loadings))
+    iterations = Iterations()
+    decoder = fit_decoder(counts, effect, functions, latent, planted.shares, iterations=iterations)
+    assert iterations.n_iter["decoder"] <= 8
+    assert_allclose(decoder.loadings, loadings, atol=0.15)
+    assert_allclose(decoder.offset, 0, atol=0.2)
 
 
 def test_weights_lose_the_effect_of_motion_by_division(planted):

@@ -37,11 +37,7 @@ from stillome.methods.stages.numeric_limits import LARGEST_STEP, LOG_RATE_RANGE
 
 _OFFSET_VARIANCE = 1.0  # of a normal prior; an edge without fibres keeps its baseline
 _START_VARIANCE = 0.05**2  # of loadings; the EM algorithm leaves it after one iteration
-# Iterations after which steps have the exact information, where they are still that large. Many
-# thousands of subjects have factors that depend on each other, such as products, and take up to 21.
-_DIAGONAL_FOR, _LARGE = 12, 1.0  # iterations; standard errors
 _AT_MOST = 30  # cohorts of 800 subjects of all regimes take 6 to 11
-_ROWS = 512  # subjects whose products of units are there at a time
 # For every confound. With fewer, differences in susceptibility are mostly errors, which a subject
 # with a large z multiplies.
 _SUBJECTS_FOR_SUSCEPTIBILITY = 50
@@ -118,16 +114,17 @@ class _DecoderFit:
     ) -> None:
         self.counts, self.effect, self.functions, self.tuning = counts, effect, functions, tuning
         self.dtype = functions.dtype
-        self.latent, self.single, self.shares = latent, latent.astype(self.dtype), shares
-        self.design = np.column_stack([np.ones(len(latent)), latent])
-        self.prior_variance = np.full(self.design.shape[1], _START_VARIANCE)
+        self.latent, self.shares = latent, shares
+        # Of every subject: 1 for the offset and z, (1 + K, n), and the squares of z.
+        self.design = np.vstack([np.ones(len(latent)), latent.T]).astype(self.dtype)
+        self.squares = self.design[1:] ** 2
+        self.prior_variance = np.full(len(self.design), _START_VARIANCE)
         self.prior_variance[0] = _OFFSET_VARIANCE
         self.loadings = np.zeros((latent.shape[1], counts.shape[1]), self.dtype)
         self.offset = np.zeros(counts.shape[1], self.dtype)
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
-        self.relax, self.n_steps = Relaxation(axis=0), 0
-        self.change, self.exact = np.inf, False
+        self.relax = Relaxation(axis=0)
 
     def update_rates(self) -> None:
         """Compute dispersions by moments, from rates at the current estimates."""
@@ -144,7 +141,7 @@ class _DecoderFit:
 
     def _own(self, edges: slice) -> AnyFloats:
         """Return what z adds to the log rates of some edges, (n, e)."""
-        return np.asarray(self.offset[edges] + self.single @ self.loadings[:, edges])
+        return np.asarray(self.offset[edges] + self.design[1:].T @ self.loadings[:, edges])
 
     def _rates(self, edges: slice) -> AnyFloats:
         log_rates = self.effect.of_edges(edges).log_rates(self.moved) + self._own(edges)
@@ -152,54 +149,40 @@ class _DecoderFit:
 
     def improve_loadings(self) -> float:
         """Take a Newton step of offsets and loadings; return its size in standard errors."""
-        self.n_steps += 1
-        if self.n_steps > _DIAGONAL_FOR and self.change > _LARGE:
-            self.exact = True
-        columns = np.ascontiguousarray(self.design.T.astype(self.dtype))
 
         def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
             shrink = 1 / (1 + rates * phi)
             weights, residual = rates * shrink, (counts - rates) * shrink
-            gradient = (columns @ residual).astype(np.float64)
+            gradient = (self.design @ residual).astype(np.float64)
             gradient -= now / self.prior_variance[:, None]
-            return (self._exact_step if self.exact else self._diagonal_step)(weights, gradient)
+            return self._centred_step(weights, gradient)
 
         current = np.vstack([self.offset, self.loadings]).astype(np.float64)
         step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step)
         self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
-        square = (current**2 + variances)[1:].mean(axis=1)
-        self.prior_variance[1:] = np.maximum(square, 1e-6)
-        used = (self.design**2).sum(axis=0)[:, None] > 0
-        self.change = in_standard_errors(step, np.where(used, 1 / variances, 0))
-        return self.change
+        sizes = (current**2 + variances)[1:].mean(axis=1)
+        self.prior_variance[1:] = np.maximum(sizes, 1e-6)
+        used = self.design.any(axis=1)[:, None]
+        return in_standard_errors(step, np.where(used, 1 / variances, 0))
 
-    def _diagonal_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
-        """Return a step and posterior variances, both (1 + K, e), with diagonal information.
+    def _centred_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
+        """Return a step and posterior variances, both (1 + K, e), with approximate information.
 
-        Units are uncorrelated over the training subjects, so the information is nearly diagonal.
+        Units are taken to be uncorrelated around their mean under the weights of an edge, which
+        is exact for normal z and rates that are exponential in z.
         """
-        moments = (self.design**2).mean(axis=0)[:, None]
-        information = moments * weights.sum(axis=0, dtype=np.float64)
-        variances = 1 / (information + 1 / self.prior_variance[:, None])
-        return variances * gradient, variances
-
-    def _exact_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
-        """Return the same with the exact information, which is slower but always accurate."""
-        width = self.design.shape[1]
-        above = np.triu_indices(width)
-        halves = np.zeros((len(above[0]), weights.shape[1]))
-        # One product for all edges of a block is faster than one for every edge.
-        for start in range(0, len(weights), _ROWS):
-            some = self.design[start : start + _ROWS]
-            products = some[:, above[0]] * some[:, above[1]]
-            halves += products.T @ weights[start : start + _ROWS].astype(np.float64)
-        information = np.empty((weights.shape[1], width, width))
-        information[:, above[0], above[1]] = information[:, above[1], above[0]] = halves.T
-        covariances = np.linalg.inv(information + np.diag(1 / self.prior_variance))
-        step = np.einsum("eij,je->ie", covariances, gradient)
-        return step, np.diagonal(covariances, axis1=1, axis2=2).T
+        own = 1 / self.prior_variance[:, None]
+        sums = (self.design @ weights).astype(np.float64)
+        total, means = sums[0] + own[0], sums[1:] / (sums[0] + own[0])
+        squares = (self.squares @ weights).astype(np.float64)
+        # Rounding errors may have either sign where nobody differs.
+        information = np.maximum(squares - sums[1:] * means, 0) + own[1:]
+        loadings = (gradient[1:] - means * gradient[0]) / information
+        offset = gradient[0] / total - (means * loadings).sum(axis=0)
+        variance = 1 / total + (means**2 / information).sum(axis=0)
+        return np.vstack([offset, loadings]), np.vstack([variance, 1 / information])
 
     def improve_susceptibility(self) -> float:
         """Take a Newton step for all confounds; return its size in standard errors."""
