@@ -28,6 +28,7 @@ from stillome.methods.stages.convergence import (
     in_standard_errors,
 )
 from stillome.methods.stages.motion_effect.dispersion import (
+    Moments,
     fit_dispersion,
     fit_dispersion_slopes,
     likely_dispersion,
@@ -72,21 +73,17 @@ def fit_decoder(
     state = _DecoderFit(EdgeTable.of(counts), effect, functions, latent, shares, tuning)
     susceptible = False
     for _ in iterations.of("decoder", _AT_MOST):
-        state.update_rates()
         change = state.improve_loadings()
         if susceptible:
-            state.update_rates()
             change = max(change, state.improve_susceptibility())
         if iterations.converged(change):
             enough = len(counts) >= _SUBJECTS_FOR_SUSCEPTIBILITY * len(shares)
             if susceptible or not enough or not len(shares):
                 break
             susceptible = True
-    state.update_rates()
     if susceptible:
         state.confirm_susceptibility(two_halves(groups, len(counts)))
-        state.update_rates()
-    start = state.dispersion.astype(np.float64)
+    start = fit_dispersion(counts, state.rates)
     dispersion = likely_dispersion(counts, state.rates, start, iterations)
     slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, groups)
     return Decoder(
@@ -125,13 +122,7 @@ class _DecoderFit:
         self.susceptibility = np.zeros((len(shares), latent.shape[1]))
         self.dropped = np.zeros(len(shares), dtype=bool)
         self.relax = Relaxation(axis=0)
-
-    def update_rates(self) -> None:
-        """Compute dispersions by moments, from rates at the current estimates."""
-        self.moved = susceptible_functions(
-            self.functions, self.latent, self.susceptibility, self.shares
-        )
-        self.dispersion = fit_dispersion(self.counts, self.rates).astype(self.dtype)
+        self.moved, self.dispersion = functions, effect.dispersion.astype(self.dtype)
 
     @property
     def rates(self) -> EdgeTable:
@@ -148,23 +139,27 @@ class _DecoderFit:
         return np.exp(np.clip(log_rates, *LOG_RATE_RANGE, out=log_rates), out=log_rates)
 
     def improve_loadings(self) -> float:
-        """Take a Newton step of offsets and loadings; return its size in standard errors."""
+        """Take a Newton step of offsets and loadings; return its size in standard errors.
+
+        Dispersions by moments come from the same pass, for the next step.
+        """
 
         def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
             shrink = 1 / (1 + rates * phi)
             weights, residual = rates * shrink, (counts - rates) * shrink
             gradient = (self.design @ residual).astype(np.float64)
             gradient -= now / self.prior_variance[:, None]
-            return self._centred_step(weights, gradient)
+            return *self._centred_step(weights, gradient), *Moments.of(counts, rates)
 
         current = np.vstack([self.offset, self.loadings]).astype(np.float64)
-        step, variances = self.counts.each(of_block, self.rates, self.dispersion, current)
+        step, variances, *moments = self.counts.each(of_block, self.rates, self.dispersion, current)
+        self.dispersion = Moments(*moments).dispersion(len(self.latent)).astype(self.dtype)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step)
         self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
         sizes = (current**2 + variances)[1:].mean(axis=1)
         self.prior_variance[1:] = np.maximum(sizes, 1e-6)
-        used = self.design.any(axis=1)[:, None]
+        used = np.any(self.design, axis=1, keepdims=True)
         return in_standard_errors(step, np.where(used, 1 / variances, 0))
 
     def _centred_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
@@ -187,14 +182,15 @@ class _DecoderFit:
     def improve_susceptibility(self) -> float:
         """Take a Newton step for all confounds; return its size in standard errors."""
         along = self._along_effects()
-        found = self._bounded(self.susceptibility + along.step(self.latent))
-        change, self.susceptibility = found - self.susceptibility, found
+        change = -self.susceptibility
+        self._set_susceptibility(self.susceptibility + along.step(self.latent))
+        change += self.susceptibility
         return along.in_standard_errors(change, self.latent)
 
     def confirm_susceptibility(self, halves: list[NDArray[np.intp]]) -> None:
         """Keep the share of the susceptibility that two halves of the subjects agree on."""
         confirmed = self._along_effects().confirmed(self.susceptibility, self.latent, halves)
-        self.susceptibility = self._bounded(confirmed)
+        self._set_susceptibility(confirmed)
 
     def _along_effects(self) -> AlongEffects:
         parts = [self.functions @ share.astype(self.dtype) for share in self.shares]
@@ -213,11 +209,14 @@ class _DecoderFit:
         log_rates = self.effect.baseline[edges].astype(self.dtype) + self._own(edges)
         return np.exp(np.clip(log_rates, *LOG_RATE_RANGE))
 
-    def _bounded(self, susceptibility: Floats) -> Floats:
+    def _set_susceptibility(self, found: Floats) -> None:
         """Set to 0, for good, what is so variable that many subjects would have no effect at all.
 
         Something else than the strength of the motion effect must then differ between subjects.
         """
-        spreads = (self.latent @ susceptibility.T).std(axis=0)
+        spreads = (self.latent @ found.T).std(axis=0)
         self.dropped |= spreads > self.tuning.largest_spread
-        return np.where(self.dropped[:, None], 0.0, susceptibility)
+        self.susceptibility = np.where(self.dropped[:, None], 0.0, found)
+        self.moved = susceptible_functions(
+            self.functions, self.latent, self.susceptibility, self.shares
+        )

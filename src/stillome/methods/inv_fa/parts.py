@@ -124,17 +124,26 @@ class InvariantModel:
 
         `scanned_at` is the motion at which z was encoded; average motion without.
         """
-        functions = self.basis(confounds)
-        read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
-        z = self.decoder_input(latent, functions, read)
-        log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
-        return WeightLaw(log_rates, self.dispersions(log_rates, functions))
+        return self._law(*self._seen(latent, confounds, scanned_at), confounds)
 
     def laws(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
     ) -> Callable[[slice], WeightLaw]:
         """Return `law` as a function of a block of edges of a table of these subjects."""
-        return lambda edges: self.of_edges(edges).law(latent, confounds, scanned_at)
+        seen = self._seen(latent, confounds, scanned_at)  # the same for all blocks
+        return lambda edges: self.of_edges(edges)._law(*seen, confounds)
+
+    def _seen(
+        self, latent: Floats, confounds: Floats, scanned_at: Floats | None
+    ) -> tuple[Floats, AnyFloats]:
+        """Return what the decoder reads: z̃ (n, K) and functions of motion (n, P)."""
+        functions = self.basis(confounds)
+        read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
+        return self.decoder_input(latent, functions, read), functions
+
+    def _law(self, z: Floats, functions: AnyFloats, confounds: Floats) -> WeightLaw:
+        log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
+        return WeightLaw(log_rates, self.dispersions(log_rates, functions))
 
     def dispersions(self, log_rates: Floats, functions: AnyFloats) -> Floats:
         """Return the dispersion (n, E) around these rates at this motion."""

@@ -5,6 +5,8 @@ final value of every edge; and of a common change with motion. All shrink what o
 towards what is typical, since an edge with few fibres hardly shows its dispersion.
 """
 
+from typing import NamedTuple, Self
+
 import numpy as np
 from scipy import special
 
@@ -26,22 +28,42 @@ def fit_dispersion(counts: AnyTable, rates: AnyTable) -> Floats:
     ----------
     counts, rates : arrays or tables of shape (n, E)
     """
-    squares, sums, squared_rates = EdgeTable.of(counts).each(_moments, EdgeTable.of(rates))
-    own, mean = (squares - sums) / squared_rates, sums / len(counts)
-    strong = mean >= np.median(mean)
-    typical = max(float(np.median(own[strong])), DISPERSION_RANGE[0])
-    variance = 2 * (1 / mean + typical) ** 2 / len(counts)
-    between = _between(own[strong], variance[strong])
-    weight = between / (between + variance)
-    return np.clip(weight * own + (1 - weight) * typical, *DISPERSION_RANGE)
+    return Moments(*EdgeTable.of(counts).each(Moments.of, EdgeTable.of(rates))).dispersion(
+        len(counts)
+    )
 
 
-def _moments(counts: AnyFloats, rates: AnyFloats) -> tuple[Floats, Floats, Floats]:
-    """Return sums (e,) of squared residuals, of rates and of their squares."""
-    residual = counts - rates
-    squares = np.einsum("ne,ne->e", residual, residual, dtype=np.float64)
-    squared_rates = np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
-    return squares, rates.sum(axis=0, dtype=np.float64), squared_rates
+class Moments(NamedTuple):
+    """Sums over subjects that show the dispersion of every edge, each of shape (E,).
+
+    Attributes
+    ----------
+    squares : array
+        Of squared residuals.
+    rates, squared_rates : arrays
+    """
+
+    squares: Floats
+    rates: Floats
+    squared_rates: Floats
+
+    @classmethod
+    def of(cls, counts: AnyFloats, rates: AnyFloats) -> Self:
+        """Add up a block (n, e) of counts and their rates."""
+        residual = counts - rates
+        squares = np.einsum("ne,ne->e", residual, residual, dtype=np.float64)
+        squared_rates = np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
+        return cls(squares, rates.sum(axis=0, dtype=np.float64), squared_rates)
+
+    def dispersion(self, n: int) -> Floats:
+        """Return the dispersion of every edge (E,), shrunk towards what is typical."""
+        own, mean = (self.squares - self.rates) / self.squared_rates, self.rates / n
+        strong = mean >= np.median(mean)
+        typical = max(float(np.median(own[strong])), DISPERSION_RANGE[0])
+        variance = 2 * (1 / mean + typical) ** 2 / n
+        between = _between(own[strong], variance[strong])
+        weight = between / (between + variance)
+        return np.clip(weight * own + (1 - weight) * typical, *DISPERSION_RANGE)
 
 
 def likely_dispersion(

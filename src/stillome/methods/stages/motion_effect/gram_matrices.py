@@ -6,7 +6,6 @@ and decomposes the table in the span of all these products. With as many multipl
 accurate than one that keeps the last product only.
 """
 
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -40,15 +39,16 @@ def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
         starts = range(slab.start, slab.stop, step)
         return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
 
-    def multiply(pair: tuple[slice, slice]) -> tuple[slice, slice, NDArray[Any]]:
-        one, other = pair
-        first = columns(one)
-        return one, other, first.T @ (first if one == other else columns(other))
+    def multiply(number: int) -> NDArray[Any]:
+        """Return the products of one slab with itself and with all behind it."""
+        first = columns(slabs[number])
+        others = (columns(slab) for slab in slabs[number + 1 :])
+        return np.hstack([first.T @ first, *(first.T @ other for other in others)])
 
-    pairs = combinations_with_replacement(slabs, 2)
-    for one, other, product in in_order(multiply, pairs, shared=table.plan.shared):
-        gram[one, other] = product
-        gram[other, one] = product.T
+    products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
+    for slab, product in zip(slabs, products, strict=True):
+        gram[slab, slab.start :] = product
+        gram[slab.start :, slab] = product.T
     return gram, np.diagonal(gram) > 0
 
 

@@ -22,7 +22,7 @@ from stillome.methods.stages.motion_effect.gram_matrices import (
 from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSpectrum
 
 _EXACT = 4096  # subjects or edges, the fewer of both, up to which the decomposition is exact
-_SUBJECTS = 2048  # from whom the noise of a larger table is estimated
+_SUBJECTS = 1024  # from whom the noise of a larger table is estimated
 _ROUNDING = 1e-6  # of the largest eigenvalue: error of the others in single precision
 _FIRST = 128  # factors that are looked for in a larger table; more where all of them are signal
 
@@ -96,7 +96,7 @@ def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) ->
     """Decompose a centred table, on its smaller side.
 
     Where both sides are longer than 4,096, factors come from a randomised range finder, and the
-    noise from the first 2,048 subjects.
+    noise from the first 1,024 subjects.
 
     Parameters
     ----------
