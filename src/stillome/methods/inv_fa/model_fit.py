@@ -157,6 +157,7 @@ class ModelFit:
         support = Support.find(edges, unit)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         inference, left_out = ConfoundInference.fit(counts, confounds, tuning, groups)
+        ranks = edge_ranks(edges)
         return cls(
             counts=counts,
             edges=edges,
@@ -166,11 +167,11 @@ class ModelFit:
             unit=unit,
             whole=whole,
             support=support,
-            ranks=edge_ranks(edges),
+            ranks=ranks,
             basis=basis,
             motion=MotionFunctions.given(basis(confounds), covariates, groups),
             design=EdgeDesign.from_edges(
-                log_means(counts), lengths, n_regions, counts.then(lambda block: block > 0)
+                log_means(counts), lengths, n_regions, counts.then(lambda block: block > 0), ranks
             ),
             inference=inference,
             left_out=left_out,

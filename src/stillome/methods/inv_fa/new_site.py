@@ -97,9 +97,10 @@ def estimate_site(
     individual = IndividualDifferences(
         model.decoder.loadings.T * latent_sd, np.ones((1, len(latent_sd)))
     )
-    usual = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions)
+    ranks = model.edge_ranks
+    usual = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions, ranks=ranks)
     features = np.hstack([usual.features, _patterns(model, confounds.shape[1], sites)])
-    design = EdgeDesign(features, n_regions, usual.mapped, usual.least_variances)
+    design = replace(usual, features=features)
     effects = np.zeros(counts.shape[1])
     for _ in range(_ROUNDS):
         raw, variances, alike = _step(model.effect, effects, counts, functions, groups)

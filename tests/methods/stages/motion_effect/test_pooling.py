@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices
+from stillome.methods.stages.motion_effect import edge_design
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import fit_pooling, pool_effects
@@ -48,6 +49,48 @@ def test_pooled_effects_are_nearer_to_the_truth(seed):
     assert error(pooled.effects, planted.effects) < 0.55 * alone
     assert 0.04 < pooled.region_sd < 0.09
     assert 0.01 < pooled.own_sd < 0.05
+
+
+def chosen_from(monkeypatch, planted: Planted, number: int, ranks: np.ndarray) -> EdgeDesign:
+    monkeypatch.setattr(edge_design, "_CHOSEN", number)
+    return EdgeDesign.from_edges(planted.log_means, None, V, ranks=ranks)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_variances_of_many_edges_come_from_some_and_effects_from_all(monkeypatch, seed):
+    planted = Planted(seed)
+    ranks = planted.rng.permutation(E)
+    some = chosen_from(monkeypatch, planted, E // 2, ranks)
+    assert some.chosen is not None and set(ranks[some.chosen]) == set(range(E // 2))
+    data = planted.estimates, planted.variances
+    by_some, by_all = (
+        pool_effects(*data, design, planted.individual(), N) for design in (some, planted.design)
+    )
+    assert by_some.model.own_variance != by_all.model.own_variance
+    # As near to the truth, for the edges that were not chosen too.
+    rest = np.setdiff1d(np.arange(E), some.chosen)
+    found, usual = (pooled.effects[rest] for pooled in (by_some, by_all))
+    assert error(found, usual) < 0.3 * error(usual, planted.effects[rest])
+
+
+def test_all_edges_are_chosen_where_they_are_few(monkeypatch):
+    planted = Planted(0)
+    assert chosen_from(monkeypatch, planted, E, planted.rng.permutation(E)).chosen is None
+
+
+def test_given_variances_the_effects_of_all_edges_count(monkeypatch):
+    planted = Planted(0)
+    some = chosen_from(monkeypatch, planted, E // 2, planted.rng.permutation(E))
+    assert some.chosen is not None
+    rest = np.setdiff1d(np.arange(E), some.chosen)
+    moved = planted.estimates.copy()
+    moved[rest] += 1
+    before, after = (
+        fit_pooling(estimates, planted.variances, some, NONE, N)
+        for estimates in (planted.estimates, moved)
+    )
+    assert after.own_variance == before.own_variance
+    assert np.abs(after.coefficients - before.coefficients).max() > 0.1
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -4,9 +4,9 @@ An edge belongs to two of V regions. Their columns are nearly all 0, so that pro
 sums over the edges of a region; the other columns are few.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,15 @@ class Columns(Protocol):
     @property
     def n_columns(self) -> int:
         """Q."""
+        ...
+
+    @property
+    def chosen(self) -> NDArray[np.intp] | None:
+        """Edges that variances are estimated from; None for all."""
+        ...
+
+    def of_chosen(self) -> "Columns":
+        """Return the design of the chosen edges."""
         ...
 
     def gram(self, weights: Floats) -> Floats:
@@ -43,11 +52,16 @@ class DenseColumns:
     """A design that is an array (E, Q)."""
 
     values: Floats
+    chosen: None = None
 
     @property
     def n_columns(self) -> int:
         """Q."""
         return int(self.values.shape[1])
+
+    def of_chosen(self) -> Self:
+        """Return the design of the chosen edges, which are all."""
+        return self
 
     def gram(self, weights: Floats) -> Floats:
         """Return Dᵀ diag(weights) D."""
@@ -77,6 +91,8 @@ class EdgeColumns:
     first, second : arrays of shape (E,)
         The regions of every edge.
     n_regions : int
+    chosen : array of int, optional
+        Edges that variances are estimated from; all without.
 
     Examples
     --------
@@ -91,11 +107,27 @@ class EdgeColumns:
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     n_regions: int
+    chosen: NDArray[np.intp] | None = None
 
     @property
     def n_columns(self) -> int:
         """Q."""
         return int(self.n_regions + self.dense.shape[1])
+
+    def of_chosen(self) -> "EdgeColumns":
+        """Return the design of the chosen edges."""
+        return self if self.chosen is None else self._sample
+
+    @cached_property
+    def _sample(self) -> "EdgeColumns":
+        some = self.chosen
+        return replace(
+            self,
+            dense=self.dense[some],
+            first=self.first[some],
+            second=self.second[some],
+            chosen=None,
+        )
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -13,6 +13,9 @@ from stillome.methods.stages.motion_effect.region_map import map_features
 
 # An edge that fewer subjects have shows no effect of its own: everything is shared.
 _SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
+# Edges from which the variances of what edges share are estimated, to about 1 %; 200 regions have
+# 19,900 edges.
+_CHOSEN = 20_000
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,15 @@ class EdgeDesign:
         Of slopes of log rates. An edge that has fibres in m of n subjects shows them at best with
         the variance 1/m − 1/n, whatever a likelihood says whose zeros are drawn; nothing is known
         where m is small.
+    chosen : array of int, or None
+        Edges from which variances are estimated; all without.
     """
 
     features: Floats
     n_regions: int
     mapped: Floats
     least_variances: Floats
+    chosen: NDArray[np.intp] | None = None
 
     @classmethod
     def from_edges(
@@ -43,6 +49,7 @@ class EdgeDesign:
         lengths: Floats | None,
         n_regions: int,
         present: AnyTable | None = None,
+        ranks: NDArray[np.intp] | None = None,
     ) -> "EdgeDesign":
         """Describe edges by their strength and, where known, presence and length (squared too).
 
@@ -58,6 +65,9 @@ class EdgeDesign:
         n_regions : int
         present : array or table of shape (n, E), optional
             Where subjects have fibres; everywhere without.
+        ranks : array of shape (E,), optional
+            An order of the edges that does not depend on regions and is otherwise random
+            (`edge_ranks`): of more than 20,000 edges, those with the lowest ranks are chosen.
         """
         least_variances, shares = np.zeros(len(log_means)), None
         if present is not None:
@@ -80,13 +90,17 @@ class EdgeDesign:
                 standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
         mapped = map_features(log_means, n_regions)
-        return cls(np.column_stack(columns), n_regions, mapped, least_variances)
+        chosen = None
+        if ranks is not None and len(ranks) > _CHOSEN:
+            chosen = np.flatnonzero(ranks < _CHOSEN)
+        return cls(np.column_stack(columns), n_regions, mapped, least_variances, chosen)
 
     def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
         """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
         parts = [self.features, self.mapped, *([] if loadings is None else [loadings])]
         regions = edge_indices(self.n_regions)
-        return EdgeColumns(np.hstack(parts), self.features.shape[1], *regions, self.n_regions)
+        n_features = self.features.shape[1]
+        return EdgeColumns(np.hstack(parts), n_features, *regions, self.n_regions, self.chosen)
 
 
 def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:

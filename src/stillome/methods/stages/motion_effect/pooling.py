@@ -12,7 +12,8 @@ The estimated effect of one edge is modelled as the sum of
   the rest and left out of the effect, since they do not hold for unseen subjects.
 
 The estimator is empirical Bayes (Efron and Morris 1973) in a linear mixed model, whose variances
-are estimated by restricted maximum likelihood (`variance_components`).
+are estimated by restricted maximum likelihood (`variance_components`); of more than 20,000 edges,
+from 20,000 (`EdgeDesign.chosen`).
 """
 
 from dataclasses import dataclass, replace

@@ -61,40 +61,48 @@ class _System(NamedTuple):
     groups: list[slice]
     scale: Floats
 
-    def solve(self, variances: Floats) -> tuple[MixedModel, Floats, Floats]:
-        """Return the model at variances (G + 1,), and score and information of their logarithms."""
+    def model(self, variances: Floats) -> MixedModel:
+        """Return the model at variances (G + 1,)."""
         design, (*in_groups, own) = self.design, variances
-        weights = 1 / (self.noise + own * self.scale)
         prior = np.full(design.n_columns, _FREE)
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
+        weights = 1 / (self.noise + own * self.scale)
         covariance: Floats = np.asarray(np.linalg.inv(design.gram(weights) + np.diag(prior)))
         coefficients = covariance @ design.back(weights * self.values)
-        # All of it, and the part of every group: together, since reading D takes most of the time.
-        parts = np.zeros((len(coefficients), 1 + len(self.groups)))
-        parts[:, 0] = coefficients
-        for number, group in enumerate(self.groups, start=1):
-            parts[group, number] = coefficients[group]
-        along = design.dot(parts)
-        residual = self.values - along[:, 0]
+        residual = self.values - design.dot(coefficients)
         in_both = tuple(in_groups), float(own)
-        model = MixedModel(coefficients, residual, covariance, *in_both, self.scale)
+        return MixedModel(coefficients, residual, covariance, *in_both, self.scale)
+
+    def derivatives(self, model: MixedModel) -> tuple[Floats, Floats]:
+        """Return score (G + 1,) and information of the logarithms of the variances."""
+        design, own, covariance = self.design, model.own_variance, model.covariance
+        weights = 1 / (self.noise + model.own_variances)
+        parts = np.zeros((len(model.coefficients), len(self.groups)))
         score = []
-        for group, variance in zip(self.groups, in_groups, strict=True):
-            part = coefficients[group]
-            explained = (part @ part + np.trace(covariance[group, group])) / variance
-            score.append(explained - len(part))
-        projected = weights * residual
+        for number, group in enumerate(self.groups):
+            part = parts[group, number] = model.coefficients[group]
+            explained = part @ part + np.trace(covariance[group, group])
+            score.append(explained / model.group_variances[number] - len(part))
+        projected = weights * model.residual
         known = float((covariance * design.gram(self.scale * weights**2)).sum())
         found = float((self.scale * (projected**2 - weights)).sum())
         score.append(own * (found + known))
-        along = np.column_stack([along[:, 1:], own * self.scale * projected])
+        along = np.column_stack([design.dot(parts), own * self.scale * projected])
         information = along.T @ (weights[:, None] * along)
         cross = design.back(weights[:, None] * along)
         information -= cross.T @ covariance @ cross
         slope = np.array(score) / 2
         # Second derivatives in a logarithm also contain the first derivative.
-        return model, slope, information / 2 + np.diag(np.maximum(-slope, 0))
+        return slope, information / 2 + np.diag(np.maximum(-slope, 0))
+
+    def of_chosen(self) -> "_System":
+        """Return the edges that variances are estimated from."""
+        if (chosen := self.design.chosen) is None:
+            return self
+        scale = self.scale if len(self.scale) == 1 else self.scale[chosen]
+        some = self.values[chosen], self.noise[chosen], self.design.of_chosen()
+        return _System(*some, self.groups, scale)
 
 
 def fit_mixed_model(
@@ -116,7 +124,8 @@ def fit_mixed_model(
     noise : array of shape (E,)
         s², positive.
     design : Columns, or array of shape (E, Q)
-        D; columns in no group have free coefficients.
+        D; columns in no group have free coefficients. Where some edges are chosen, variances are
+        estimated from these; coefficients always from all.
     groups : list of slice
         Columns whose coefficients share a variance; none of them empty.
     floors : list of float or None, one per group and one for v_own
@@ -131,15 +140,17 @@ def fit_mixed_model(
     scale = np.ones(1) if own_scale is None else own_scale
     columns = DenseColumns(design) if isinstance(design, np.ndarray) else design
     system = _System(values, noise, columns, groups, scale)
+    chosen = system.of_chosen()
     penalised = np.array([floor is None for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
-    first = np.full(len(floors), 0.05 * np.var(values) + _TINY)
+    first = np.full(len(floors), 0.05 * np.var(chosen.values) + _TINY)
     # Groups can come and go, such as factors of individual differences.
     if start is not None and len(start.group_variances) + 1 == len(floors):
         first = np.array([*start.group_variances, start.own_variance])
     log_variances = np.maximum(np.log(np.maximum(first, _TINY)), lowest)
     for _ in iterations.of("variance components"):
-        model, score, information = system.solve(np.exp(log_variances))
+        model = chosen.model(np.exp(log_variances))
+        score, information = chosen.derivatives(model)
         score += 0.5 * penalised
         # A variance at its floor stays there while the likelihood falls with it.
         free = (log_variances > lowest) | (score > 0)
@@ -149,7 +160,7 @@ def fit_mixed_model(
         if iterations.converged(float(np.sqrt(max(step @ information @ step, 0.0)))):
             break
         log_variances = log_variances + step
-    return model
+    return model if chosen is system else system.model(np.exp(log_variances))
 
 
 def _newton(score: Floats, information: Floats) -> Floats:
