@@ -1,0 +1,50 @@
+"""Memory that one block has freed is kept for the next one.
+
+The C library of Linux gives large arrays back to the system as soon as they are freed, and the
+system has to clear every page that it hands out again. With 100,000 subjects that takes a fifth of
+the time of a fit.
+"""
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+_TRIM, _MAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+_LARGEST = 2**25  # bytes of an array that is not mapped by itself: the most that glibc allows
+_KEPT, _USUAL = 2**29, 2**26  # bytes that stay with the process, inside and afterwards
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep up to 512 MB of freed memory inside, and give it back at the end.
+
+    Does nothing where there is no GNU C library. Used with ``with``, or as a decorator.
+
+    Examples
+    --------
+    >>> with kept_memory():
+    ...     pass
+    """
+    library = _library()
+    if library is None:
+        yield
+        return
+    library.mallopt(_MAP, _LARGEST)
+    library.mallopt(_TRIM, _KEPT)
+    try:
+        yield
+    finally:
+        library.mallopt(_TRIM, _USUAL)
+        library.malloc_trim(0)
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    """Return the C library of this process, if it is one that can be told."""
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None

@@ -1,0 +1,53 @@
+"""Memory that is kept between blocks, and given back afterwards."""
+
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stillome.counts.kept_memory import kept_memory
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only the C library of Linux can be told"
+)
+BLOCK = (100_000, 32)  # 12.8 MB in single precision
+
+
+def one_block() -> float:
+    values = np.full(BLOCK, 2.0, np.float32)
+    return float((1 / (1 + values * 3) - values).sum())
+
+
+def new_pages(n_blocks: int) -> int:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(n_blocks):
+        one_block()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def resident() -> float:
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * resource.getpagesize() / 1e6
+
+
+def test_blocks_use_the_memory_of_the_block_before():
+    with kept_memory():
+        one_block()
+        assert new_pages(10) < 200
+
+
+def test_memory_is_given_back_at_the_end():
+    with kept_memory():
+        blocks = [np.ones(BLOCK, np.float32) for _ in range(20)]
+        del blocks
+        inside = resident()
+    assert resident() < inside - 150
+
+
+def test_inside_each_other():
+    with kept_memory():
+        with kept_memory():
+            one_block()
+        assert np.isfinite(one_block())
