@@ -182,10 +182,9 @@ class _DecoderFit:
     def improve_susceptibility(self) -> float:
         """Take a Newton step for all confounds; return its size in standard errors."""
         along = self._along_effects()
-        change = -self.susceptibility
-        self._set_susceptibility(self.susceptibility + along.step(self.latent))
-        change += self.susceptibility
-        return along.in_standard_errors(change, self.latent)
+        before = self.susceptibility
+        self._set_susceptibility(before + along.step(self.latent))
+        return along.in_standard_errors(self.susceptibility - before, self.latent)
 
     def confirm_susceptibility(self, halves: list[NDArray[np.intp]]) -> None:
         """Keep the share of the susceptibility that two halves of the subjects agree on."""

@@ -28,9 +28,8 @@ def fit_dispersion(counts: AnyTable, rates: AnyTable) -> Floats:
     ----------
     counts, rates : arrays or tables of shape (n, E)
     """
-    return Moments(*EdgeTable.of(counts).each(Moments.of, EdgeTable.of(rates))).dispersion(
-        len(counts)
-    )
+    sums = EdgeTable.of(counts).each(Moments.of, EdgeTable.of(rates))
+    return Moments(*sums).dispersion(len(counts))
 
 
 class Moments(NamedTuple):
