@@ -7,6 +7,7 @@ the time of a fit.
 
 import ctypes
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,13 +16,17 @@ from typing import Any
 _TRIM, _MAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
 _LARGEST = 2**25  # bytes of an array that is not mapped by itself: the most that glibc allows
 _KEPT, _USUAL = 2**29, 2**26  # bytes that stay with the process, inside and afterwards
+_changing = threading.Lock()
+_inside: list[Any] = []
 
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Keep up to 512 MB of freed memory inside, and give it back at the end.
+    """Keep about 512 MB of freed memory inside, and give it back at the end.
 
-    Does nothing where there is no GNU C library. Used with ``with``, or as a decorator.
+    It holds for the whole process, until the last one that is inside leaves. Arrays of up to 32 MB
+    are not mapped one by one afterwards, either; the library gets there by itself when such arrays
+    are freed. Does nothing without the GNU C library. Used with ``with``, or as a decorator.
 
     Examples
     --------
@@ -32,13 +37,18 @@ def kept_memory() -> Iterator[None]:
     if library is None:
         yield
         return
-    library.mallopt(_MAP, _LARGEST)
-    library.mallopt(_TRIM, _KEPT)
+    with _changing:
+        _inside.append(library)
+        library.mallopt(_MAP, _LARGEST)
+        library.mallopt(_TRIM, _KEPT)
     try:
         yield
     finally:
-        library.mallopt(_TRIM, _USUAL)
-        library.malloc_trim(0)
+        with _changing:
+            _inside.pop()
+            if not _inside:
+                library.mallopt(_TRIM, _USUAL)
+                library.malloc_trim(0)
 
 
 @lru_cache(maxsize=1)

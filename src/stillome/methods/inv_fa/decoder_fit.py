@@ -165,8 +165,8 @@ class _DecoderFit:
     def _centred_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
         """Return a step and posterior variances, both (1 + K, e), with approximate information.
 
-        Units are taken to be uncorrelated around their mean under the weights of an edge, which
-        is exact for normal z and rates that are exponential in z.
+        Units are taken to be uncorrelated around their mean under the weights of an edge. For
+        normal z that is exact where weights are exponential in z, as those of rare edges.
         """
         own = 1 / self.prior_variance[:, None]
         sums = (self.design @ weights).astype(np.float64)

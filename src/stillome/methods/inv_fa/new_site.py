@@ -97,8 +97,7 @@ def estimate_site(
     individual = IndividualDifferences(
         model.decoder.loadings.T * latent_sd, np.ones((1, len(latent_sd)))
     )
-    ranks = model.edge_ranks
-    usual = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions, ranks=ranks)
+    usual = EdgeDesign.from_edges(model.effect.baseline, lengths, n_regions)
     features = np.hstack([usual.features, _patterns(model, confounds.shape[1], sites)])
     design = replace(usual, features=features)
     effects = np.zeros(counts.shape[1])

@@ -78,6 +78,17 @@ def test_all_edges_are_chosen_where_they_are_few(monkeypatch):
     assert chosen_from(monkeypatch, planted, E, planted.rng.permutation(E)).chosen is None
 
 
+def test_edges_without_fibres_are_never_chosen(monkeypatch):
+    planted = Planted(0)
+    monkeypatch.setattr(edge_design, "_CHOSEN", E // 4)
+    # They are all alike, and so their hashes are: here the lowest of all.
+    present = np.ones((N, E), bool)
+    present[:, : E // 2] = False
+    design = EdgeDesign.from_edges(planted.log_means, None, V, present, np.arange(E))
+    assert design.chosen is not None
+    assert_allclose(design.chosen, np.arange(E // 2, E // 2 + E // 4))
+
+
 def test_given_variances_the_effects_of_all_edges_count(monkeypatch):
     planted = Planted(0)
     some = chosen_from(monkeypatch, planted, E // 2, planted.rng.permutation(E))

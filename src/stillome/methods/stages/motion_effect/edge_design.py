@@ -67,7 +67,7 @@ class EdgeDesign:
             Where subjects have fibres; everywhere without.
         ranks : array of shape (E,), optional
             An order of the edges that does not depend on regions and is otherwise random
-            (`edge_ranks`): of more than 20,000 edges, those with the lowest ranks are chosen.
+            (`edge_ranks`): of more than 20,000 edges that ten subjects have, the first are chosen.
         """
         least_variances, shares = np.zeros(len(log_means)), None
         if present is not None:
@@ -90,9 +90,7 @@ class EdgeDesign:
                 standard = np.nan_to_num(standard)
                 columns += [standard, standard**2]
         mapped = map_features(log_means, n_regions)
-        chosen = None
-        if ranks is not None and len(ranks) > _CHOSEN:
-            chosen = np.flatnonzero(ranks < _CHOSEN)
+        chosen = None if ranks is None else _first(ranks, least_variances < _UNKNOWN)
         return cls(np.column_stack(columns), n_regions, mapped, least_variances, chosen)
 
     def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
@@ -101,6 +99,15 @@ class EdgeDesign:
         regions = edge_indices(self.n_regions)
         n_features = self.features.shape[1]
         return EdgeColumns(np.hstack(parts), n_features, *regions, self.n_regions, self.chosen)
+
+
+def _first(ranks: NDArray[np.intp], known: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Return the known edges with the lowest ranks; None where they are few."""
+    # All edges without fibres have the same hash: their ranks follow each other.
+    places = np.flatnonzero(known)
+    if len(places) <= _CHOSEN:
+        return None
+    return np.sort(places[np.argsort(ranks[places])[:_CHOSEN]])
 
 
 def _log_odds(n_present: NDArray[np.intp], n: int) -> Floats:

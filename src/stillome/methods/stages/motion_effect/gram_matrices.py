@@ -42,8 +42,8 @@ def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     def multiply(number: int) -> NDArray[Any]:
         """Return the products of one slab with itself and with all behind it."""
         first = columns(slabs[number])
-        others = (columns(slab) for slab in slabs[number + 1 :])
-        return np.hstack([first.T @ first, *(first.T @ other for other in others)])
+        others = (first.T @ columns(slab) for slab in slabs[number + 1 :])
+        return np.hstack([first.T @ first, *others])
 
     products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
     for slab, product in zip(slabs, products, strict=True):
