@@ -32,6 +32,7 @@ import zarr
 PARTS = ("threads", "memory", "store", "sizes", "workers", "cluster", "paper", "tenth")
 QUICK, USUAL = ["300x68"], ["1065x68", "1000x200", "4000x68", "2000x200"]
 LIMIT = 1.2e9  # bytes for what fits from a store keep
+UNLIMITED = 1e12  # everything stays in memory, whatever is free
 WHOLE, SHARE = (100_000, 400), 10  # of the part "tenth", which takes a tenth of the subjects
 N_PERMUTATIONS = 20
 STEPS = ("fit", "adjust", "certificate of z", "certificate of A*")
@@ -177,7 +178,7 @@ def by_memory(folder: Path, name: str, single: float) -> None:
 
 
 def by_store(folder: Path, name: str) -> None:
-    memory = measured(folder, threads="1")
+    memory = measured(folder, threads="1", limit=UNLIMITED)
     store = measured(folder, threads="1", where="store", limit=LIMIT)
     ratio = store["fit processor"] / memory["fit processor"]
     print(
