@@ -9,7 +9,8 @@ import pytest
 from stillome.counts.kept_memory import _library, kept_memory
 
 pytestmark = pytest.mark.skipif(_library() is None, reason="only the GNU C library can be told")
-BLOCK = (100_000, 32)  # 12.8 MB in single precision
+BLOCK = (100_000, 32)
+ARRAY = 4 * 100_000 * 32  # bytes in single precision
 
 
 def one_block() -> float:
@@ -30,13 +31,13 @@ def resident() -> float:
 
 
 def test_blocks_use_the_memory_of_the_block_before():
-    with kept_memory():
+    with kept_memory(ARRAY):
         one_block()
         assert new_pages(10) < 200
 
 
 def test_memory_is_given_back_at_the_end():
-    with kept_memory():
+    with kept_memory(ARRAY):
         blocks = [np.ones(BLOCK, np.float32) for _ in range(20)]
         del blocks
         inside = resident()
@@ -44,8 +45,8 @@ def test_memory_is_given_back_at_the_end():
 
 
 def test_it_holds_until_the_outermost_leaves():
-    with kept_memory():
-        with kept_memory():
+    with kept_memory(ARRAY):
+        with kept_memory(ARRAY):
             one_block()
         one_block()
         assert new_pages(10) < 200

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 _TRIM, _MAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+_SMALL = 2**22
 _LARGEST = 2**25  # bytes of an array that is not mapped by itself: the most that glibc allows
 _KEPT, _USUAL = 2**29, 2**26  # bytes that stay with the process, inside and afterwards
 _changing = threading.Lock()
@@ -21,20 +22,21 @@ _inside: list[Any] = []
 
 
 @contextmanager
-def kept_memory() -> Iterator[None]:
+def kept_memory(n_bytes: float) -> Iterator[None]:
     """Keep about 512 MB of freed memory inside, and give it back at the end.
 
-    It holds for the whole process, until the last one that is inside leaves. Arrays of up to 32 MB
-    are not mapped one by one afterwards, either; the library gets there by itself when such arrays
-    are freed. Does nothing without the GNU C library. Used with ``with``, or as a decorator.
+    Arrays of this many bytes come and go inside. Smaller ones than 4 MB are reused anyway, and
+    nothing is changed for them. It holds for the whole process, until the last one that is inside
+    leaves. Arrays of up to 32 MB are not mapped one by one afterwards, either; the library gets
+    there by itself when such arrays are freed. Does nothing without the GNU C library.
 
     Examples
     --------
-    >>> with kept_memory():
+    >>> with kept_memory(4 * 100_000 * 32):
     ...     pass
     """
     library = _library()
-    if library is None:
+    if library is None or n_bytes < _SMALL:
         yield
         return
     with _changing:

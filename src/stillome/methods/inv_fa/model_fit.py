@@ -56,7 +56,6 @@ _ROUNDS = 3
 _LEAST_DEVIATION = 0.1  # of probits; below it, and without a floor, one round is enough
 
 
-@kept_memory()
 def fit_model(
     edges: AnyRows,
     confounds: Floats,
@@ -97,14 +96,15 @@ def fit_model(
     given, confounds = confounds, confounds[order]
     covariates = None if covariates is None else covariates[order]
     levels = None if groups is None else renumbered(groups[order])
-    fit = ModelFit.prepare(
-        table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
-    )
-    fit = replace(fit, person=person)
-    model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
-    model = fit.with_unknown_motion(model)
-    if isinstance(edges, CountRows):
-        model = replace(model, own_units=OwnUnits.fit(edges, model.basis(given)))
+    with kept_memory(4 * len(table) * table.plan.width):
+        fit = ModelFit.prepare(
+            table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
+        )
+        fit = replace(fit, person=person)
+        model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
+        model = fit.with_unknown_motion(model)
+        if isinstance(edges, CountRows):
+            model = replace(model, own_units=OwnUnits.fit(edges, model.basis(given)))
     n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
     return replace(model, n_iterations=n_iterations)
 
