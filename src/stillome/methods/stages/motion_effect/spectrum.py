@@ -21,7 +21,9 @@ from stillome.methods.stages.motion_effect.gram_matrices import (
 )
 from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSpectrum
 
-_EXACT = 4096  # subjects or edges, the fewer of both, up to which the decomposition is exact
+# Subjects or edges, the fewer of both, up to which the decomposition is exact; 68 regions have 2,278
+# edges. At 4,000 it would take as long as the rest of a fit.
+_EXACT = 2500
 _SUBJECTS = 1024  # from whom the noise of a larger table is estimated
 _ROUNDING = 1e-6  # of the largest eigenvalue: error of the others in single precision
 _FIRST = 128  # factors that are looked for in a larger table; more where all of them are signal
@@ -95,7 +97,7 @@ def several_passes(shape: tuple[int, int]) -> bool:
 def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 
-    Where both sides are longer than 4,096, factors come from a randomised range finder, and the
+    Where both sides are longer than 2,500, factors come from a randomised range finder, and the
     noise from the first 1,024 subjects.
 
     Parameters
