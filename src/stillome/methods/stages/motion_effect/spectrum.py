@@ -21,8 +21,8 @@ from stillome.methods.stages.motion_effect.gram_matrices import (
 )
 from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSpectrum
 
-# Subjects or edges, the fewer of both, up to which the decomposition is exact; 68 regions have 2,278
-# edges. At 4,000 it would take as long as the rest of a fit.
+# Subjects or edges, the fewer of both, up to which the decomposition is exact; 68 regions have
+# 2,278 edges. At 4,000 it would take as long as the rest of a fit.
 _EXACT = 2500
 _SUBJECTS = 1024  # from whom the noise of a larger table is estimated
 _ROUNDING = 1e-6  # of the largest eigenvalue: error of the others in single precision
