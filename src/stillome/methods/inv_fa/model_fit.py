@@ -97,10 +97,8 @@ def fit_model(
     covariates = None if covariates is None else covariates[order]
     levels = None if groups is None else renumbered(groups[order])
     with kept_memory(4 * len(table) * table.plan.width):
-        fit = ModelFit.prepare(
-            table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
-        )
-        fit = replace(fit, person=person)
+        known = table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
+        fit = replace(ModelFit.prepare(*known), person=person)
         model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
         model = fit.with_unknown_motion(model)
         if isinstance(edges, CountRows):
