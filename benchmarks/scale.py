@@ -15,6 +15,7 @@ Seconds of the processor are printed beside those of the clock: on a busy machin
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -253,10 +254,17 @@ def on_paper() -> None:
         )
 
 
+def size(name: str) -> str:
+    """Check one of ``--sizes``."""
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", name):
+        raise argparse.ArgumentTypeError(f"{name!r} is no size; write it like 1065x68")
+    return name
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--sizes", nargs="+", metavar="SUBJECTSxREGIONS")
+    parser.add_argument("--sizes", nargs="+", type=size, metavar="SUBJECTSxREGIONS")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
