@@ -1,8 +1,8 @@
 """Memory that one block has freed is kept for the next one.
 
 The C library of Linux gives large arrays back to the system as soon as they are freed, and the
-system has to clear every page that it hands out again. With 100,000 subjects that takes a fifth of
-the time of a fit.
+system has to clear every page that it hands out again. With many thousands of subjects that takes
+a good part of the time of a fit.
 """
 
 import ctypes
