@@ -215,7 +215,9 @@ def _analyse_factors(
     lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
     # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
     weights = precision[:, None] * directions / lengths * np.sqrt(len(table) * share)
-    return _padded(weights, n_components), _padded(share[None], n_components)[0]
+    # Row by row in memory, as those of a stored model: `encode` copies any others.
+    padded = np.ascontiguousarray(_padded(weights, n_components))
+    return padded, _padded(share[None], n_components)[0]
 
 
 def _fit_drift(

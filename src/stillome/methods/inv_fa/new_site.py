@@ -20,11 +20,8 @@ from stillome.methods.stages.motion_effect.basis import MotionBasis
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import (
-    PooledEffect,
-    pool_effects,
-    strongest_directions,
-)
+from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_effects
+from stillome.methods.stages.motion_effect.shared_errors import strongest_directions
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.replay.counterfactual import positions_in_step
 from stillome.methods.stages.replay.imputation import without_zeros

@@ -7,6 +7,7 @@ it changes, as a root mean square over all parameters of the stage. An estimate 
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,6 +64,17 @@ class Iterations:
             StillomeWarning,
             stacklevel=2,
         )
+
+    def apart(self) -> "Iterations":
+        """Return a count of its own with the same limits, for what runs beside other things."""
+        own = copy(self)
+        own.n_iter = {}
+        return own
+
+    def include(self, other: "Iterations") -> None:
+        """Add the stages that another one has counted."""
+        for stage, number in other.n_iter.items():
+            self.n_iter[stage] = max(self.n_iter.get(stage, 0), number)
 
     def converged(self, change: float) -> bool:
         """Whether a change, in standard errors, is below the tolerance."""

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.motion_effect.edge_columns import DenseColumns, EdgeColumns
-from stillome.methods.stages.motion_effect.pooling import SharedErrors
+from stillome.methods.stages.motion_effect.shared_errors import SharedErrors
 
 V, E = 9, 36
 

@@ -8,6 +8,7 @@ towards what is typical, since an edge with few fibres hardly shows its dispersi
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
@@ -18,6 +19,7 @@ from stillome.methods.stages.motion_effect.basis import n_independent
 from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.numeric_limits import DISPERSION_RANGE, LARGEST_STEP
 
+_ADDED_BELOW = 64  # counts whose digamma function is a sum; most are smaller
 _LEAST_RATIO = 0.05  # of observed to expected dispersion of one subject, before the logarithm
 
 
@@ -119,12 +121,39 @@ def _between(estimates: Floats, variances: Floats) -> float:
 
 def _derivatives(counts: AnyFloats, rates: AnyFloats, sizes: Floats) -> tuple[Floats, Floats]:
     """Return gradient and information (e,) of the likelihood in the log dispersion."""
-    means = np.maximum(rates.astype(np.float64), 1e-8)
-    both, total = counts + sizes, means + sizes
-    scores = special.psi(both) - special.psi(sizes) + 1 + np.log(sizes / total) - both / total
-    scores *= -sizes
+    single = sizes.astype(np.float32)
+    means = np.maximum(rates, 1e-8, dtype=np.float32)
+    scores = _digamma_beyond(counts, sizes)
+    scores -= np.log1p(means / single)
+    residual = means - counts
+    residual /= means + single
+    scores += residual
+    scores *= -single
     # The outer product of the scores: half the time of second derivatives.
-    return scores.sum(axis=0), np.maximum(np.einsum("ne,ne->e", scores, scores), 1e-3)
+    squares = np.einsum("ne,ne->e", scores, scores, dtype=np.float64)
+    return scores.sum(axis=0, dtype=np.float64), np.maximum(squares, 1e-3)
+
+
+def _digamma_beyond(counts: AnyFloats, sizes: Floats) -> NDArray[np.float32]:
+    """Return ψ(count + size) − ψ(size) of counts (n, e), in single precision.
+
+    For whole numbers that is a sum of reciprocals, 1/size + 1/(size + 1) + …, which are added up
+    once for all subjects.
+    """
+    n_edges = len(sizes)
+    found = np.empty(counts.shape, np.float32)
+    far = np.flatnonzero(counts >= _ADDED_BELOW)
+    if np.array_equal(counts, np.floor(counts)):
+        sums = np.zeros((_ADDED_BELOW, n_edges))
+        np.cumsum(1 / (sizes + np.arange(_ADDED_BELOW - 1)[:, None]), axis=0, out=sums[1:])
+        place = np.minimum(counts, _ADDED_BELOW - 1).astype(np.intp) * n_edges
+        place += np.arange(n_edges)
+        np.take(sums.ravel().astype(np.float32), place, out=found, mode="clip")
+    else:
+        far = np.arange(counts.size)
+    own = sizes[far % n_edges]
+    found.ravel()[far] = special.psi(counts.ravel()[far] + own) - special.psi(own)
+    return found
 
 
 def fit_dispersion_slopes(

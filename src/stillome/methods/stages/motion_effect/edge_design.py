@@ -13,9 +13,9 @@ from stillome.methods.stages.motion_effect.region_map import map_features
 
 # An edge that fewer subjects have shows no effect of its own: everything is shared.
 _SOMETIMES_PRESENT, _UNKNOWN = 10, 100.0
-# Edges from which the variances of what edges share are estimated, to about 1 %; 200 regions have
-# 19,900 edges.
-_CHOSEN = 20_000
+# Edges from which the variances of what edges share are estimated, to about 2 %; 100 regions have
+# 4,950 edges.
+_CHOSEN = 5000
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class EdgeDesign:
             Where subjects have fibres; everywhere without.
         ranks : array of shape (E,), optional
             An order of the edges that does not depend on regions and is otherwise random
-            (`edge_ranks`): of more than 20,000 edges that ten subjects have, the first are chosen.
+            (`edge_ranks`): of more than 5,000 edges that ten subjects have, the first are chosen.
         """
         least_variances, shares = np.zeros(len(log_means)), None
         if present is not None:

@@ -164,13 +164,9 @@ def fit_effect_and_chance(
             by_chance=by_chance,
         )
         step = np.stack([effect.effects for effect in pooled]) - state.slopes
-        state = replace(
-            state,
-            slopes=state.slopes + relax(step),
-            uncertainties=np.stack([effect.uncertainties for effect in pooled]),
-        )
+        state = replace(state, slopes=state.slopes + relax(step))
         state = refit_baseline(counts, functions, state, iterations)
-        variances = (state.uncertainties**2).mean(axis=1, keepdims=True)
+        variances = np.array([[effect.mean_variance] for effect in pooled])
         if iterations.converged(in_standard_errors(step, 1 / variances)):
             break
     rates = state.rate_table(functions, counts)
@@ -181,6 +177,7 @@ def fit_effect_and_chance(
         state,
         dispersion=dispersion,
         dispersion_slopes=slopes,
+        uncertainties=np.stack([each.uncertainties for each in found]),
         errors=np.stack([each.shared_errors.directions() for each in found]),
         chance=np.array([each.chance for each in found]),
     )

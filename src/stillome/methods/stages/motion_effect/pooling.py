@@ -12,8 +12,8 @@ The estimated effect of one edge is modelled as the sum of
   the rest and left out of the effect, since they do not hold for unseen subjects.
 
 The estimator is empirical Bayes (Efron and Morris 1973) in a linear mixed model, whose variances
-are estimated by restricted maximum likelihood (`variance_components`); of more than 20,000 edges,
-from 20,000 (`EdgeDesign.chosen`).
+are estimated by restricted maximum likelihood (`variance_components`); of more than 5,000 edges,
+from 5,000 (`EdgeDesign.chosen`).
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stillome.arrays import Floats
+from stillome.counts.workers import in_order
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances, RealShare
 from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
@@ -30,81 +31,13 @@ from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.own_scale import fit_own_scale
 from stillome.methods.stages.motion_effect.patterns import low_rank_pattern
+from stillome.methods.stages.motion_effect.shared_errors import SharedErrors
 from stillome.methods.stages.motion_effect.variance_components import MixedModel, fit_mixed_model
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
-_N_ERRORS = 16  # directions of uncertainty that edges share
-
-
-class SharedErrors(NamedTuple):
-    """What the effects of all edges are off by together.
-
-    It is the sum of (D S − diag(kept) D) b, b with covariance C, and of D u, u independent.
-
-    Attributes
-    ----------
-    design : EdgeColumns of shape (E, Q)
-        D.
-    share : array of shape (Q,)
-        The diagonal of S.
-    kept : array of shape (E,)
-    covariance : array of shape (Q, Q)
-        C.
-    unknown : array of shape (Q,)
-        Variances of u.
-    """
-
-    design: EdgeColumns
-    share: Floats
-    kept: Floats
-    covariance: Floats
-    unknown: Floats
-
-    def variances(self) -> Floats:
-        """Return the variance of every edge, (E,)."""
-        design, share, shared = self.design, self.share, self.share[:, None] * self.covariance
-        both = design.squares(shared * share + np.diag(self.unknown))
-        crossed, own = design.squares(shared), design.squares(self.covariance)
-        # Where own deviations make up for all of it, rounding errors may have either sign.
-        return np.maximum(both - 2 * self.kept * crossed + self.kept**2 * own, 0)
-
-    def directions(self) -> Floats:
-        """Return independent directions (16, E), each to be times a standard normal number."""
-        design, share = self.design, self.share
-        values, vectors = np.linalg.eigh(self.covariance)
-        roots = vectors * np.sqrt(np.maximum(values, 0))
-        used = np.flatnonzero(self.unknown > 0)
-        free = np.zeros((len(self.unknown), len(used)))
-        free[used, np.arange(len(used))] = np.sqrt(self.unknown[used])
-        # All errors are D first − diag(kept) D then, times independent standard normal numbers.
-        first = np.hstack([share[:, None] * roots, free])
-        then = np.hstack([roots, np.zeros_like(free)])
-        ones, once, twice = (design.gram(self.kept**power) for power in (0, 1, 2))
-        cross = first.T @ once @ then
-        gram = first.T @ ones @ first - cross - cross.T + then.T @ twice @ then
-        _, turns = np.linalg.eigh(gram)
-        found = [
-            design.dot(first @ turn) - self.kept * design.dot(then @ turn)
-            for turn in turns[:, ::-1][:, :_N_ERRORS].T
-        ]
-        return np.pad(np.stack(found), ((0, _N_ERRORS - len(found)), (0, 0)))
-
-
-def strongest_directions(errors: Floats) -> Floats:
-    """Return the 16 directions (16, E) with most of the variance of independent errors (E, R).
-
-    Examples
-    --------
-    >>> strongest_directions(np.diag([1.0, 2.0])).shape
-    (16, 2)
-    """
-    _, turns = np.linalg.eigh(errors.T @ errors)
-    directions = (errors @ turns[:, ::-1][:, :_N_ERRORS]).T
-    missing = _N_ERRORS - len(directions)
-    return np.pad(directions, ((0, max(missing, 0)), (0, 0)))
 
 
 @dataclass(frozen=True)
@@ -114,10 +47,10 @@ class PooledEffect:
     Attributes
     ----------
     effects : array of shape (E,)
-    uncertainties : array of shape (E,)
-        Posterior standard deviations of the effects.
+    own_errors : array of shape (E,)
+        Posterior variances of what edges do not share of the effects.
     shared_errors : SharedErrors
-        The part of this uncertainty that edges share.
+        The rest of their uncertainty.
     region_sd, own_sd : float
         Standard deviations of the regions' effects, and of the edges' own deviations on average.
     chance : float
@@ -130,13 +63,25 @@ class PooledEffect:
     """
 
     effects: Floats
-    uncertainties: Floats
+    own_errors: Floats
     shared_errors: SharedErrors
     region_sd: float
     own_sd: float
     chance: float
     pattern: Floats
     model: MixedModel
+
+    @property
+    def uncertainties(self) -> Floats:
+        """Posterior standard deviations of the effects (E,); as expensive as pooling itself."""
+        return np.sqrt(self.own_errors + self.shared_errors.variances())
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean of their squares, over the edges that variances are estimated from."""
+        chosen = self.shared_errors.design.chosen
+        own = self.own_errors if chosen is None else self.own_errors[chosen]
+        return float((own + self.shared_errors.of_chosen().variances()).mean())
 
 
 def pool_effects(
@@ -228,26 +173,37 @@ def pool_each(
     keep_pattern: bool = False,
     by_chance: ChanceVariances | None = None,
 ) -> list[PooledEffect]:
-    """Pool the effects of each function of motion, (P, E), by itself; see `pool_effects`."""
+    """Pool the effects of each function of motion, (P, E), by itself; see `pool_effects`.
+
+    Several at a time, where there are several workers.
+    """
     last: list[PooledEffect | None] = [*before] if before else [None] * len(estimates)
     columns = design.with_individual(individual.loadings)
-    return [
-        pool_effects(
-            slopes,
-            own,
+    counted = iterations or Iterations(tuning)
+
+    def one(number: int) -> tuple[PooledEffect, Iterations]:
+        own = counted.apart()
+        effect = pool_effects(
+            estimates[number],
+            variances[number],
             design,
             individual,
             n_subjects,
             tuning,
-            iterations,
+            own,
             may_vanish=may_vanish,
-            before=earlier,
+            before=last[number],
             keep_pattern=keep_pattern,
             by_chance=by_chance,
             columns=columns,
         )
-        for slopes, own, earlier in zip(estimates, variances, last, strict=True)
-    ]
+        return effect, own
+
+    found = []
+    for effect, own in in_order(one, range(len(estimates))):
+        counted.include(own)
+        found.append(effect)
+    return found
 
 
 def fit_pooling(
@@ -315,7 +271,7 @@ def _pooled(
     effects = shared + associated + made_up * model.residual
     return PooledEffect(
         effects=effects,
-        uncertainties=np.sqrt(own + errors.variances()),
+        own_errors=own,
         shared_errors=errors,
         region_sd=float(np.sqrt(model.group_variances[0])),
         own_sd=float(np.sqrt(model.own_variance)),

@@ -13,6 +13,7 @@ uncertainties are not too narrow.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
@@ -68,7 +69,7 @@ class _System(NamedTuple):
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
         weights = 1 / (self.noise + own * self.scale)
-        covariance: Floats = np.asarray(np.linalg.inv(design.gram(weights) + np.diag(prior)))
+        covariance = _inverse(design.gram(weights) + np.diag(prior))
         coefficients = covariance @ design.back(weights * self.values)
         residual = self.values - design.dot(coefficients)
         in_both = tuple(in_groups), float(own)
@@ -161,6 +162,16 @@ def fit_mixed_model(
             break
         log_variances = log_variances + step
     return model if chosen is system else system.model(np.exp(log_variances))
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Return the inverse of a positive definite matrix."""
+    # A symmetric matrix is its own transpose, which LAPACK reads without a copy.
+    factor, failed = lapack.dpotrf(matrix.T, lower=1)
+    if failed:  # by rounding errors, where columns are nearly the same
+        return np.asarray(np.linalg.inv(matrix))
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
 
 
 def _newton(score: Floats, information: Floats) -> Floats:

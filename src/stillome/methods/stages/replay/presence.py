@@ -149,7 +149,7 @@ def fit_presence(
     state.improve_deviations()
     slopes, uncertainties, errors = (
         part / motion.spread.reshape(-1, *[1] * (part.ndim - 1))
-        for part in (state.slopes, state.uncertainties, state.errors())
+        for part in (state.slopes, state.uncertainties(), state.errors())
     )
     presence = Presence(
         deviations=state.deviations,
@@ -187,7 +187,11 @@ class _PresenceFit:
         self.by_chance: ChanceVariances | None = None
         self.factors: IndividualDifferences | None = None
         self.n_rounds = 0
-        self.uncertainties = np.zeros_like(self.slopes)
+
+    def uncertainties(self) -> Floats:
+        """Return the posterior standard deviations of slopes, (P, E)."""
+        found = [effect.uncertainties for effect in self.pooled or []]
+        return np.reshape(found, self.slopes.shape)
 
     def errors(self) -> Floats:
         """Return the errors of slopes that edges share, (P, R, E)."""
@@ -296,8 +300,7 @@ class _PresenceFit:
         self.pooled = pooled
         change = np.stack([effect.effects for effect in pooled]) - self.slopes
         self.slopes = self.slopes + self.relax(change)
-        self.uncertainties = np.stack([effect.uncertainties for effect in pooled])
-        size = (self.uncertainties**2).mean(axis=1, keepdims=True)
+        size = np.array([[effect.mean_variance] for effect in pooled])
         return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 
 
