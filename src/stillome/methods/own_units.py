@@ -76,14 +76,14 @@ class CountRows(SubjectRows):
     @classmethod
     def found(cls, rows: SubjectRows) -> SubjectRows:
         """Return rows of counts if all subjects have units of their own; else the rows."""
+        if all(is_whole(part) for _, part in rows.parts()):
+            return rows
         units, common = [], True
         for _, part in rows.parts():
-            if is_whole(part):
-                units.append(subject_units(part))
-                continue
-            common = common and lattice_step(part) > 0
+            whole = is_whole(part)
+            common = common and (whole or lattice_step(part) > 0)
             units.append(subject_units(part))
-            if not np.isfinite(units[-1]).all():
+            if not whole and not np.isfinite(units[-1]).all():
                 return rows
         # Whole numbers, and weights with a few decimals, have one unit for everybody.
         return rows if common else cls(rows.source, rows.rows, np.concatenate(units))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.workers import in_order
 from stillome.methods.weight_units import Unitless
 
 _DIGITS = 9  # of an explained share; rounding errors do not decide an order
@@ -43,11 +44,13 @@ def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     """
     source = SubjectRows.of(edges)
     known = Unitless.of(part for _, part in source.parts())
-    keys = [
-        (_hash(np.sort(row)), _hash(row), tuple(np.sort(confounds[start + place])))
-        for start, part in source.parts()
-        for place, row in enumerate(known(part))
-    ]
+
+    def hashes(part: NDArray[Any]) -> list[tuple[bytes, bytes]]:
+        return [(_hash(np.sort(row)), _hash(row)) for row in known(part)]
+
+    found = in_order(hashes, (part for _, part in source.parts()))
+    own = [one for some in found for one in some]
+    keys = [(*one, tuple(np.sort(row))) for one, row in zip(own, confounds, strict=True)]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
 
 

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, lapack
 
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
+from stillome.methods.stages.motion_effect.gram_matrices import gram_of_subjects
 
 _PENALTIES = np.logspace(-3, 2, 16)  # grid of the search, in units of the mean eigenvalue
 # Subjects among whom the penalty is chosen. The best one is a ratio of two variances, noise to
@@ -77,7 +78,7 @@ class ConfoundInference:
         center, scale = logs.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
         scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
         standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
-        kernel = standard.total(lambda block: block @ block.T) / standard.shape[1]
+        kernel = gram_of_subjects(standard)[0] / standard.shape[1]
         means = targets.mean(axis=0)
         together = None if groups is None else groups[: tuning.max_subjects, 0]
         penalty = _best_penalty(kernel, targets, together)
@@ -129,7 +130,8 @@ def _ridge(
     With `labels` (n,), the predictions leave out whole groups.
     """
     penalised = kernel + penalty * np.eye(len(kernel))
-    half = solve_triangular(cholesky(penalised, lower=True), np.eye(len(kernel)), lower=True).T
+    factor = cholesky(penalised, lower=True, overwrite_a=True)
+    half = lapack.dtrtri(factor, lower=1, overwrite_c=1)[0].T
     dual = half @ (half.T @ targets)
     inverse = _Inverse(half, np.ones(len(half)))
     return dual, targets - _left_out(inverse, penalty, dual, labels)

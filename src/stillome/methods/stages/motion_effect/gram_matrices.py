@@ -6,6 +6,7 @@ and decomposes the table in the span of all these products. With as many multipl
 accurate than one that keeps the last product only.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from stillome.arrays import Floats
 from stillome.counts.edge_tables import EdgeTable
 from stillome.counts.workers import in_order
 
-_SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time
+_SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time, at most
+_LEAST_SLABS = 5  # so that two workers have about as much to do
+# Of columns that are added up in one product of all subjects. A product of fewer takes its time
+# for writing the answer.
+_ADDED_ELEMENTS = 2**21
 # Columns that are multiplied at a time: 3 for every 8 eigenvectors, and at least 48. Eight passes
 # then span three times as many dimensions as are asked for.
 _SHARE, _LEAST_COLUMNS = 3, 48
@@ -24,25 +29,43 @@ _PASSES = 8
 
 def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     """Return T Tᵀ (n, n) of a table T, and which edges (E,) vary."""
-    return table.total_and_each(lambda block: (block @ block.T, block.any(axis=0)))
+
+    def multiply(slab: slice) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        block = columns(table, slab)
+        return block @ block.T, block.any(axis=0)
+
+    gram, varies = np.zeros((len(table), len(table))), []
+    slabs = slabs_of(table, _ADDED_ELEMENTS)
+    for product, own in in_order(multiply, slabs, shared=table.plan.shared, singly=True):
+        gram += product
+        varies.append(own)
+    return gram, np.concatenate(varies)
+
+
+def slabs_of(table: EdgeTable, n_elements: int) -> list[slice]:
+    """Return consecutive edges in whole blocks, about this many numbers of a table at a time."""
+    n, n_edges = table.shape
+    width = max(n_elements // max(n, 1) // table.plan.width, 1) * table.plan.width
+    return [slice(start, min(start + width, n_edges)) for start in range(0, n_edges, width)]
+
+
+def columns(table: EdgeTable, slab: slice) -> NDArray[Any]:
+    """Return the columns (n, e) of consecutive blocks."""
+    step = table.plan.width
+    starts = range(slab.start, slab.stop, step)
+    return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
 
 
 def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     """Return Tᵀ T (E, E) of a table T, and which edges (E,) vary."""
-    n, n_edges = table.shape
-    width = max(_SLAB_ELEMENTS // max(n, 1) // table.plan.width, 1) * table.plan.width
-    slabs = [slice(start, min(start + width, n_edges)) for start in range(0, n_edges, width)]
-    gram = np.empty((n_edges, n_edges))
-
-    def columns(slab: slice) -> NDArray[Any]:
-        step = table.plan.width
-        starts = range(slab.start, slab.stop, step)
-        return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
+    some = len(table) * -(-table.shape[1] // _LEAST_SLABS)
+    slabs = slabs_of(table, min(_SLAB_ELEMENTS, some))
+    gram = np.empty((table.shape[1], table.shape[1]))
 
     def multiply(number: int) -> NDArray[Any]:
         """Return the products of one slab with itself and with all behind it."""
-        first = columns(slabs[number])
-        others = (first.T @ columns(slab) for slab in slabs[number + 1 :])
+        first = columns(table, slabs[number])
+        others = (first.T @ columns(table, slab) for slab in slabs[number + 1 :])
         return np.hstack([first.T @ first, *others])
 
     products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
@@ -70,15 +93,30 @@ def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floa
     >>> bool(abs(found[0] / np.linalg.eigvalsh(table @ table.T)[-1] - 1) < 1e-9)
     True
     """
-    n = len(table)
-    most = min(table.shape)
-    width = max(min(max(n_vectors * _SHARE // 8, _LEAST_COLUMNS), most // 2), 1)
-    n_passes = min(_PASSES, most // width)
+    return _block_lanczos(
+        lambda vectors: _times_its_transpose(table, vectors),
+        len(table),
+        min(table.shape),
+        n_vectors,
+    )
+
+
+def leading_eigenvectors_of(matrix: Floats, n_vectors: int) -> tuple[Floats, Floats]:
+    """Return the same of a symmetric matrix (n, n) without negative eigenvalues."""
+    return _block_lanczos(lambda vectors: matrix @ vectors, len(matrix), len(matrix), n_vectors)
+
+
+def _block_lanczos(
+    multiply: Callable[[Floats], Floats], n: int, rank: int, n_vectors: int
+) -> tuple[Floats, Floats]:
+    """Return eigenvalues (k,) and eigenvectors (n, k) of what columns (n, j) are multiplied by."""
+    width = max(min(max(n_vectors * _SHARE // 8, _LEAST_COLUMNS), rank // 2), 1)
+    n_passes = min(_PASSES, rank // width)
     # Subjects are in an order of their own, so that these numbers go with them.
     last = np.linalg.qr(np.random.default_rng(0).standard_normal((n, width)))[0]
     basis, inner = last, np.zeros((n_passes * width, n_passes * width))
     for number in range(n_passes):
-        product = _times_its_transpose(table, last)
+        product = multiply(last)
         inner[: basis.shape[1], number * width :][:, :width] = basis.T @ product
         if number < n_passes - 1:
             last = _orthonormal(product, basis)

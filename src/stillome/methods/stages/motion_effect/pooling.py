@@ -18,7 +18,6 @@ from 5,000 (`EdgeDesign.chosen`).
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 

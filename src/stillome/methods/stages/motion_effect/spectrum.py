@@ -5,7 +5,7 @@ its upper edge are taken for signal, with the bias corrections of the spiked cov
 (Baik and Silverstein 2006; Paul 2007).
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,16 @@ from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_edges,
     gram_of_subjects,
     leading_eigenvectors,
+    leading_eigenvectors_of,
 )
 from stillome.methods.stages.motion_effect.symmetric_spectrum import SymmetricSpectrum
 
-# Subjects or edges, the fewer of both, up to which the decomposition is exact; 68 regions have
-# 2,278 edges. At 4,000 it would take as long as the rest of a fit.
-_EXACT = 2500
+# Subjects or edges, the fewer of both, up to which the decomposition is exact. At 2,000 it would
+# take longer than anything else that several workers cannot share.
+_EXACT = 1200
+_PRODUCT = (
+    2500  # up to which products of all subjects, or all edges, are made; 68 regions have 2,278
+)
 _SUBJECTS = 1024  # from whom the noise of a larger table is estimated
 _ROUNDING = 1e-6  # of the largest eigenvalue: error of the others in single precision
 _FIRST = 128  # factors that are looked for in a larger table; more where all of them are signal
@@ -91,13 +95,13 @@ def several_passes(shape: tuple[int, int]) -> bool:
     (False, True, True)
     """
     n, n_edges = shape
-    return n > min(n_edges, _EXACT)
+    return n > min(n_edges, _PRODUCT)
 
 
 def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 
-    Where both sides are longer than 2,500, factors come from a randomised range finder, and the
+    Where both sides are longer than 1,200, factors come from a randomised range finder, and the
     noise from the first 1,024 subjects.
 
     Parameters
@@ -113,7 +117,7 @@ def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) ->
     found = _exact if min(table.shape) <= _EXACT else _approximate
     spectrum = found(table, n_factors, n_lost)
     # The sign of an eigenvector is arbitrary: let the longer tail be the positive one.
-    signs = np.where((spectrum.scores**3).sum(axis=0) < 0, -1.0, 1.0)
+    signs = np.where(np.einsum("nk,nk,nk->k", *[spectrum.scores] * 3) < 0, -1.0, 1.0)
     return spectrum._replace(scores=spectrum.scores * signs)
 
 
@@ -138,27 +142,45 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     if not wide:
         turns = np.zeros((n_edges, vectors.shape[1]))
         turns[varies if width < n_edges else slice(None)] = vectors
-        scores = table.total(_projected, turns.T)
-        vectors = scores / np.maximum(np.linalg.norm(scores, axis=0), 1e-12)
+        vectors = _scores(table, turns)
     return Spectrum(values, vectors, noise, n, width)
 
 
 def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
-    some = table.rows(np.arange(_SUBJECTS))
-    gram, varies = gram_of_subjects(some)
-    n, width = len(table), int(varies.sum())
-    values = np.asarray(np.linalg.eigvalsh(gram / max(_SUBJECTS, width)), np.float64)
-    noise, _ = _noise(values[1:], _SUBJECTS, width)
+    n, n_edges = table.shape
+    wide = n <= min(n_edges, _PRODUCT)
+    gram, varies = gram_of_subjects(table if wide else table.rows(slice(_SUBJECTS)))
+    width = int(varies.sum())
+    values = np.linalg.eigvalsh(gram[:_SUBJECTS, :_SUBJECTS] / max(_SUBJECTS, width))
+    noise, _ = _noise(np.asarray(values[1:], np.float64), _SUBJECTS, width)
     edge = _noise_edge(min(n, width) / max(n, width))
+    if wide:
+        find = partial(leading_eigenvectors_of, gram)
+    elif n_edges <= _PRODUCT:
+        find = partial(_by_edges, table, gram_of_edges(table)[0])
+    else:
+        find = partial(leading_eigenvectors, table)
     asked = _FIRST if n_factors is None else n_factors
     while True:
-        values, scores = leading_eigenvectors(table, asked)
+        values, scores = find(asked)
         values = values / max(n, width)
         if n_factors is not None or values[-1] <= noise * edge or asked >= min(n, width):
             break
         asked *= 2
     n_kept = len(values) if n_factors is not None else int((values > noise * edge).sum())
     return Spectrum(values[:n_kept], scores[:, :n_kept], noise, n, width)
+
+
+def _by_edges(table: EdgeTable, gram: Floats, n_vectors: int) -> tuple[Floats, Floats]:
+    """Return leading eigenvalues and scores from the products of all edges."""
+    values, turns = leading_eigenvectors_of(gram, n_vectors)
+    return values, _scores(table, turns)
+
+
+def _scores(table: EdgeTable, turns: Floats) -> Floats:
+    """Return a table times directions (E, k), orthonormal."""
+    scores = table.total(_projected, turns.T)
+    return np.asarray(scores / np.maximum(np.linalg.norm(scores, axis=0), 1e-12))
 
 
 def _noise(values: Floats, n: int, width: int) -> tuple[float, float]:
