@@ -55,9 +55,12 @@ class Decoder:
     def log_rates(self, effect: MotionEffect, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:
         """Return the log rate of every edge, shape (n, E)."""
         dtype = functions.dtype
-        own = latent.astype(dtype) @ self.loadings.astype(dtype) + self.offset.astype(dtype)
-        moved = effect.log_rates(self.susceptible(functions, latent))
-        return np.clip(moved + own, *LOG_RATE_RANGE)
+        log_rates = effect.log_rates(self.susceptible(functions, latent))
+        log_rates += self.offset.astype(dtype)
+        if latent.any():  # nobody's z, which presence is compared with, adds nothing
+            # Loadings of many regions take longer to copy than to multiply.
+            log_rates += latent.astype(dtype) @ self.loadings.astype(dtype, copy=False)
+        return np.clip(log_rates, *LOG_RATE_RANGE, out=log_rates)
 
     def susceptible(self, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:
         """Return functions of motion (n, P), multiplied by each subject's susceptibility."""

@@ -32,7 +32,7 @@ def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
 
     def multiply(slab: slice) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         block = columns(table, slab)
-        return block @ block.T, block.any(axis=0)
+        return np.matmul(block, block.T), np.asarray(block.any(axis=0))
 
     gram, varies = np.zeros((len(table), len(table))), []
     slabs = slabs_of(table, _ADDED_ELEMENTS)
