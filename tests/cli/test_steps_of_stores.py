@@ -10,7 +10,7 @@ import pytest
 
 from small_study import contents, small_cohort
 from stillome.cli import main
-from stillome.cohort.region_order import reordered
+from stillome.cohort.reordered_matrices import reordered
 from stillome.cohort.stored_matrices import NpyRows
 from stillome.io import read_connectomes
 from stillome.io.edge_store import convert_connectomes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.reference import GivenReference, resolve_reference
-from stillome.cohort.region_order import reordered
+from stillome.cohort.reordered_matrices import reordered
 from stillome.cohort.stored_matrices import NpyRows, StoredMatrices
 from stillome.cohort.validation.sliced import is_sliced
 from stillome.methods.answer_place import dtype_of_adjusted, reads_slices

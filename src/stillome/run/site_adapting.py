@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stillome.cohort.region_order import reordered
+from stillome.cohort.reordered_matrices import reordered
 from stillome.exceptions import InputError
 from stillome.methods.fitted import FittedModel
 from stillome.methods.inv_fa.new_site import SiteEffect
