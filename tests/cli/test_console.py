@@ -1,11 +1,13 @@
 import io
 import sys
+import time
 
 import pandas as pd
 import pytest
 
 from stillome.cli import main
 from stillome.cli.console import heading, steps, table
+from stillome.counts.workers import in_order
 
 
 class Terminal(io.StringIO):
@@ -39,6 +41,39 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(monkeypatch, stream, quiet
         step("Reading")
         step("Writing")
     assert ("Writing" in screen.getvalue()) == shown
+
+
+def test_a_step_names_its_parts_and_the_blocks_of_its_passes(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+
+    def block(item):
+        time.sleep(0.12)  # a bar is drawn at most ten times a second
+        return list(in_order(abs, range(5)))
+
+    with steps(2) as step:
+        step("Certifying")
+        list(in_order(block, range(2), 1))
+        step.progress(1, 3)
+        for n_blocks in (1, 3, 3):
+            list(in_order(block, range(n_blocks), 1))
+    said = screen.getvalue()
+    assert "Certifying (pass 1, block 2 of 2)" in said
+    assert "Certifying (1 of 3; pass 2, block 3 of 3)" in said
+    assert "of 5" not in said  # blocks of a block
+    assert "block 1 of 1" not in said
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    list(in_order(abs, range(3)))
+    assert screen.getvalue() == ""
+
+
+def test_the_clock_of_a_bar_goes_on_where_nothing_is_told(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    with steps(1) as step:
+        step("Fitting")
+        deadline = time.monotonic() + 30
+        while "00:01" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert "00:01" in screen.getvalue()
 
 
 def test_tables_are_aligned():

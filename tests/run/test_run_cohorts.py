@@ -12,7 +12,7 @@ import pytest
 from small_study import write_study
 from stillome.cohort.confound_choice import choose_confounds
 from stillome.evaluate.words import number
-from stillome.exceptions import ConfoundsError, InputError, StillomeWarning
+from stillome.exceptions import ConfoundsError, FileError, InputError, StillomeWarning
 from stillome.methods.inv_fa.inv_fa import InvFA
 from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.methods.registry import METHODS
@@ -25,6 +25,7 @@ from stillome.run.parallel import Workers
 from stillome.run.steps import predicting
 from stillome.run.steps.cross_fitting import cross_fit, divisions
 from stillome.run.steps.fitting import method_of_run
+from stillome.run.steps.kept_parts import place_of_part, remove_parts
 
 
 def stop_before(name):
@@ -172,6 +173,43 @@ def test_a_subject_is_adjusted_by_a_model_that_has_not_seen_it(tmp_path):
         assert np.array_equal(found.adjusted[test], model.adjust(X[test], confounds=motion[test]))
         latents = model.transform(X[test], confounds=motion[test])
         assert np.array_equal(found.latents[test, : latents.shape[1]], latents)
+
+
+@pytest.mark.filterwarnings("ignore:reference=0 lies")
+def test_parts_of_other_workers_are_kept_where_one_fails(tmp_path):
+    folder = read_run(tmp_path, 60, trait=(), traits=(), method="edgewise")
+    asked = (["edgewise"], divisions(folder))
+    (expected,) = cross_fit(folder, Workers(), *asked)["edgewise"]
+    remove_parts(folder)
+    place = place_of_part(folder, "edgewise-1-0")
+    place.mkdir(parents=True)
+    (place / "part-2").write_text("not a folder, so that nothing can be written")
+    with pytest.raises(FileError, match="part-2"):
+        cross_fit(folder, Workers(2), *asked)
+    before = {path: path.stat().st_ino for path in place.rglob("latents.npy")}
+    assert before
+    (place / "part-2").unlink()
+    (found,) = cross_fit(folder, Workers(2), *asked)["edgewise"]
+    assert {path: path.stat().st_ino for path in before} == before  # not written again
+    assert np.array_equal(found.adjusted, expected.adjusted)
+    assert np.array_equal(found.latents, expected.latents)
+
+
+@pytest.mark.filterwarnings("ignore:reference=0 lies")
+@pytest.mark.parametrize("name", ["adjusted.npy", "latents.npy"])
+def test_a_part_that_was_cut_short_is_made_anew(tmp_path, name):
+    folder = read_run(tmp_path, 60, trait=(), traits=(), method="edgewise")
+    asked = (folder, Workers(), ["edgewise"], divisions(folder))
+    (expected,) = cross_fit(*asked)["edgewise"]
+    place = place_of_part(folder, "edgewise-1-0")
+    before = {path: path.stat().st_ino for path in place.rglob("*.npy")}
+    cut = place / "part-1" / name
+    cut.write_bytes(cut.read_bytes()[:-8])
+    (found,) = cross_fit(*asked)["edgewise"]
+    assert np.array_equal(found.adjusted, expected.adjusted)
+    assert np.array_equal(found.latents, expected.latents)
+    made = {path for path, inode in before.items() if path.stat().st_ino != inode}
+    assert made == set((place / "part-1").iterdir())
 
 
 def test_where_parts_would_be_too_small_it_is_said(tmp_path):

@@ -65,7 +65,7 @@ def test_adjusted_connectomes_are_the_same_and_become_a_store(both):
     written = read_connectomes(slices / "adjusted" / "cohort.zarr")
     np.testing.assert_array_equal(np.asarray(written.connectomes), one)
     assert written.subject_ids == read_connectomes(memory / "adjusted").subject_ids
-    assert not (slices / "work" / "unseen").exists()
+    assert not (slices / "work" / "certifying").exists()
 
 
 def test_the_report_says_what_was_not_measured(both):

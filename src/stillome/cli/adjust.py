@@ -72,7 +72,7 @@ def adjust(
     from stillome.cohort.scan_words import rows_counted
     from stillome.io.write import DESCRIPTION
     from stillome.methods.fitted import load_fitted
-    from stillome.persistence import check_replaceable
+    from stillome.persistence import check_replaceable, written_aside
     from stillome.run.new_subjects import read_new_subjects
 
     check_replaceable(out, overwrite=overwrite, marker=DESCRIPTION)
@@ -90,15 +90,21 @@ def adjust(
         )
     level = reference_of(reference)
     resolve_reference(fitted.coding, level)  # judged before anything is read
-    with steps(3, quiet=quiet) as step:
+    with (
+        written_aside(out, overwrite=overwrite, marker=DESCRIPTION) as aside,
+        steps(3, quiet=quiet) as step,
+    ):
         step("Reading")
         new = read_new_subjects(fitted, files, dropped=dropped, overwrite=overwrite)
         step("Adjusting")
-        answer = new.adjusted(level, **asked)
+        if new.stay_in_file and not asked:
+            answer = new.adjusted_in(aside.with_name(".adjusted.npy"), level)
+        else:
+            answer = new.adjusted(level, **asked)
         step("Writing")
         if seed is None:
             seed = fitted.model.get_params().get("random_state")
-        _write(out, new, _parts(answer, draws), form.value, seed, overwrite)
+        _write(aside, new, _parts(answer, draws), form.value, seed)
     who = rows_counted(new.study.cohort.subject_ids)
     print(out if quiet else f"{who} adjusted in {out}")
 
@@ -115,30 +121,24 @@ def _parts(answer: Any, draws: int | None) -> "dict[str, NDArray[Any]]":
 
 
 def _write(
-    out: Path,
-    new: "NewSubjects",
-    parts: "dict[str, NDArray[Any]]",
-    form: str,
-    seed: Any,
-    overwrite: bool,
+    aside: Path, new: "NewSubjects", parts: "dict[str, NDArray[Any]]", form: str, seed: Any
 ) -> None:
-    from stillome.io.write import DESCRIPTION, write_connectomes, write_dataset_description
-    from stillome.persistence import write_table, written_aside
+    from stillome.io.write import write_connectomes, write_dataset_description
+    from stillome.persistence import write_table
     from stillome.run.inferred_motion import INFERRED
 
     description = f"motion-adjusted connectomes by {type(new.fitted.model).__name__}"
-    with written_aside(out, overwrite=overwrite, marker=DESCRIPTION) as aside:
-        if "" not in parts:
-            aside.mkdir()
-            write_dataset_description(aside, f"stillome: {description}")
-        for name, matrices in parts.items():
-            write_connectomes(
-                aside / name,
-                new.study.data,
-                matrices,
-                form=form,
-                random_state=seed if isinstance(seed, int) else None,
-                description=description,
-            )
-        if len(new.inferred):
-            write_table(aside / INFERRED, new.inferred)
+    if "" not in parts:
+        aside.mkdir()
+        write_dataset_description(aside, f"stillome: {description}")
+    for name, matrices in parts.items():
+        write_connectomes(
+            aside / name,
+            new.study.data,
+            matrices,
+            form=form,
+            random_state=seed if isinstance(seed, int) else None,
+            description=description,
+        )
+    if len(new.inferred):
+        write_table(aside / INFERRED, new.inferred)

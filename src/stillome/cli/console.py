@@ -3,12 +3,15 @@
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 from tqdm import tqdm
+
+from stillome.progress import telling_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,18 +102,33 @@ class _Bar:
     """A bar over steps, in which the parts of a step count as fractions of it."""
 
     def __init__(self, bar: Any) -> None:
-        self._bar, self._begun = bar, 0
+        self._bar, self._begun, self._named, self._parts, self._passes = bar, 0, "", "", 0
 
     def __call__(self, name: str) -> None:
         self._show(self._begun)
-        self._bar.set_description(name)
+        self.say(name)
         self._begun += 1
 
     def progress(self, done: int, total: int) -> None:
+        self._parts, self._passes = f"{done} of {total}" if done < total else "", 0
+        self._describe(self._parts)
         self._show(self._begun - 1 + done / max(total, 1))
 
     def say(self, what: str) -> None:
+        self._named, self._parts, self._passes = what, "", 0
         self._bar.set_description(what)
+
+    def blocks(self, done: int, total: int) -> None:
+        """Say which block of which pass over the data is done; how many passes is not known."""
+        if total > 1:
+            self._passes += done == 1
+            parts = f"{self._parts}; " if self._parts else ""
+            self._describe(f"{parts}pass {self._passes}, block {done} of {total}")
+            self._bar.update(0)  # draws at most ten times a second
+
+    def _describe(self, where: str) -> None:
+        what = f"{self._named} ({where})" if where else self._named
+        self._bar.set_description(what, refresh=False)
 
     def _show(self, n: float) -> None:
         self._bar.update(n - self._bar.n)
@@ -120,6 +138,9 @@ class _Bar:
 def steps(total: int, *, quiet: bool = False) -> Iterator[StepDisplay]:
     """Show a progress bar over a known number of steps, on a terminal only.
 
+    It names the block of a fit that is done. Its clock shows that work goes on where nothing else
+    does, such as in fits by other processes.
+
     Parameters
     ----------
     total : int
@@ -128,7 +149,29 @@ def steps(total: int, *, quiet: bool = False) -> Iterator[StepDisplay]:
         Whether nothing is shown at all.
     """
     hidden = quiet or not sys.stderr.isatty()
-    with tqdm(
-        total=total, disable=hidden, leave=False, bar_format="{l_bar}{bar}| {elapsed}"
-    ) as bar:
-        yield _Bar(bar)
+    form = "{l_bar}{bar}| {elapsed}"
+    with tqdm(total=total, disable=hidden, leave=False, bar_format=form, miniters=0) as line:
+        bar = _Bar(line)
+        if hidden:
+            yield bar
+            return
+        with telling_blocks(bar.blocks), _ticking(line):
+            yield bar
+
+
+@contextmanager
+def _ticking(line: Any) -> Iterator[None]:
+    """Draw a bar again every second."""
+    ended = threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(1.0):
+            line.refresh()
+
+    clock = threading.Thread(target=tick, daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        clock.join()

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
 from stillome.cluster.engine import active_client
+from stillome.progress import told_blocks
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -86,13 +87,21 @@ def in_order(
     [2, 1, 3]
     """
     number = n_workers() if n is None else n
+    blocks = list(items)
+    answers: Iterable[Answer]
     if shared and n is None and on_a_cluster():
         most = 1 if singly else MOST_BLOCKS
-        yield from tasks_in_order(active_client(), function, items, most)
-        return
-    if number == 1:
-        yield from map(function, items)
-        return
+        answers = tasks_in_order(active_client(), function, blocks, most)
+    elif number == 1:
+        answers = map(function, blocks)
+    else:
+        answers = _on_threads(function, blocks, number)
+    yield from told_blocks(answers, len(blocks))
+
+
+def _on_threads(
+    function: Callable[[Item], Answer], items: list[Item], number: int
+) -> Iterator[Answer]:
     # The functions spend their time in compiled loops, which leave other threads free.
     with ThreadPoolExecutor(number, initializer=_mark) as pool:
         waiting: deque[Future[Answer]] = deque()

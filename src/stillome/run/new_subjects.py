@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from pathlib import Path
+from typing import Any, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,13 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.cohort.reference import GivenReference, resolve_reference
+from stillome.cohort.reordered_matrices import reordered
+from stillome.cohort.stored_matrices import NpyRows, StoredMatrices
+from stillome.cohort.validation.sliced import is_sliced
+from stillome.methods.answer_place import dtype_of_adjusted, reads_slices
 from stillome.methods.fitted import FittedModel
 from stillome.methods.uncertain_answers import AdjustedConnectomes
+from stillome.persistence import read_array
 from stillome.run.inferred_motion import InfersMotion, inferred_motion, warn_of_inferred
 from stillome.run.study_files import StudyData, StudyFiles, read_study
 from stillome.run.subject_tables import PathLike
@@ -38,8 +44,8 @@ class NewSubjects:
     confounds: Floats | None
 
     @property
-    def connectomes(self) -> NDArray[Any]:
-        """Connectomes (n, V, V), regions in the model's order."""
+    def connectomes(self) -> Any:
+        """Connectomes (n, V, V), regions in the model's order; large ones stay in their file."""
         return reordered(self.study.cohort.connectomes, self.order)
 
     @cached_property
@@ -106,7 +112,31 @@ class NewSubjects:
         back = np.argsort(self.order)
         if isinstance(answer, AdjustedConnectomes):
             return AdjustedConnectomes(*(reordered(one, back) for one in answer))
-        return reordered(answer, back)
+        return np.asarray(reordered(answer, back))
+
+    @property
+    def stay_in_file(self) -> bool:
+        """Whether connectomes are read in slices, and can be adjusted by `adjusted_in`."""
+        return is_sliced(self.connectomes) and reads_slices(self.fitted.model)
+
+    def adjusted_in(self, place: Path, reference: GivenReference = (0.0,)) -> Any:
+        """Write adjusted connectomes to a `.npy` file as they are made; return them, in the file.
+
+        Parameters
+        ----------
+        place : pathlib.Path
+        reference
+            As for `adjusted`.
+        """
+        X, model = self.connectomes, cast(Any, self.fitted.model)
+        level = resolve_reference(self.fitted.coding, reference)
+        with (
+            self.fitted.coding.naming(self.study.cohort.subject_ids),
+            NpyRows(place, X.shape, dtype_of_adjusted(X)) as out,
+        ):
+            model.adjust(X, confounds=self.confounds, reference=level, out=out)
+        written = StoredMatrices(read_array(place, memory_map=True))
+        return reordered(written, np.argsort(self.order))
 
 
 def read_new_subjects(
@@ -162,14 +192,3 @@ def read_new_subjects(
     new = NewSubjects(fitted, study, order, confounds)
     warn_of_inferred(new.inferred, fitted.model, fitted.coding)
     return new
-
-
-def reordered(matrices: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
-    """Return matrices (..., V, V) with rows and columns in another order.
-
-    Examples
-    --------
-    >>> reordered(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]]), np.array([2, 1, 0])).tolist()
-    [[0, 3, 2], [3, 0, 1], [2, 1, 0]]
-    """
-    return matrices[..., order, :][..., order]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stillome.cohort.reordered_matrices import reordered
 from stillome.exceptions import InputError
 from stillome.methods.fitted import FittedModel
 from stillome.methods.inv_fa.new_site import SiteEffect
-from stillome.run.new_subjects import reordered
 from stillome.run.study_files import StudyData, StudyFiles, read_study
 
 

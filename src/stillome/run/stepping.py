@@ -35,6 +35,7 @@ from stillome.run.steps.baseline_fits import baselines_step
 from stillome.run.steps.certifying import certify_step
 from stillome.run.steps.describing import effects_step
 from stillome.run.steps.fitting import fit_step
+from stillome.run.steps.kept_parts import remove_parts
 from stillome.run.steps.listing import subjects_step
 from stillome.run.steps.measuring import fidelity_step
 from stillome.run.steps.predicting import predict_step
@@ -110,6 +111,8 @@ def start_run(
         _check_unchanged(folder)
         for place in (folder.path, folder.path / "work"):
             sweep(place)
+        if folder.done(CERTIFYING):
+            remove_parts(folder)  # of a run that was stopped before it could
     elif not overwrite and folder.place("header").is_file():
         raise FileError(
             f"{folder.path} holds a run already. Pass resume=True to continue it, overwrite=True "

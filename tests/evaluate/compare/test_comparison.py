@@ -16,7 +16,7 @@ from stillome.evaluate.compare.comparison import compare_methods
 from stillome.evaluate.compare.comparison_tables import summarise
 from stillome.evaluate.prediction.statistics import pearson_r
 from stillome.evaluate.prediction.trait_prediction import predict_trait, residualised_traits
-from stillome.exceptions import ConfoundsError, FitError, InputError, StillomeWarning
+from stillome.exceptions import ConfoundsError, FileError, FitError, InputError, StillomeWarning
 from stillome.methods.linear.edgewise import EdgewiseRegression
 from stillome.methods.linear.pca_regression import PCARegression
 from stillome.methods.linear.sog import SOG
@@ -135,6 +135,14 @@ def test_tests_are_nadeau_bengio_with_holm(cohort):
     against_best = result.tests[result.tests["kind"] == "best"]
     assert set(against_best["against"]) == {best}
     assert (against_best["difference"] <= 0).all()
+
+
+def test_a_folder_without_room_is_no_failure_of_a_method(cohort, tmp_path, monkeypatch):
+    """It would be written as a result, and a run that is continued would not try again."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    methods = {"inv-fa": make_method("inv-fa").set_params(memory=1)}
+    with pytest.raises(FileError, match="gone"):
+        compare_methods(cohort, methods, "trait_1", "rms_mm", cv=2, probe=False)
 
 
 def test_a_failing_method_is_reported_and_the_others_go_on(cohort):

@@ -23,7 +23,7 @@ from stillome.evaluate.prediction.trait_prediction import (
     fit_fold,
     predicted_table,
 )
-from stillome.exceptions import StillomeError, StillomeWarning
+from stillome.exceptions import ClusterError, FileError, StillomeError, StillomeWarning
 from stillome.methods.contract import ConnectomeMethod
 from stillome.threads import one_thread
 
@@ -101,6 +101,8 @@ def run_task(
                 predictions = predicted_table(fit, study, fold)
                 predictions.insert(0, "method", task.name)
                 shared |= _quality(fit, X, truth, study, fold.test, probe, random_state)
+        except (ClusterError, FileError):  # a full disk is no failure of the method
+            raise
         except FAILURES as failure:
             shared["error"] = f"{type(failure).__name__}: {failure}"
     shared["note"] = _own_warnings(caught)

@@ -34,8 +34,8 @@ from stillome.run.steps.cross_fitting import (
     Labels,
     cross_fit,
     divisions,
-    remove_unseen,
 )
+from stillome.run.steps.kept_parts import kept_certificate, place_of_part, remove_parts
 
 N_PERMUTATIONS = 500
 LEVEL = 0.05
@@ -44,7 +44,7 @@ LEVEL = 0.05
 class Probed(NamedTuple):
     """What is probed, and what it is called in the tables."""
 
-    use: str  # "cohort" or "unseen"
+    use: str  # "cohort" or "unseen"; of `keeping.tsv`, "keeping-0" or "keeping-1"
     method: str
     features: str  # "connectomes" or "z"
     values: list[Any]  # of the known subjects, one for each repeat
@@ -90,7 +90,7 @@ def certify_step(folder: RunFolder, workers: Workers) -> None:
         "notes": notes,
     }
     folder.write_json("certificate_notes", content)
-    remove_unseen(folder)
+    remove_parts(folder)
 
 
 def _notes(folder: RunFolder) -> list[str]:
@@ -158,7 +158,7 @@ def _certificate(
     folder: RunFolder, part: Probed, *, nuisance: bool = True
 ) -> Callable[[], LeakageCertificate]:
     kind: Kind = "counts" if part.features == "connectomes" else "features"
-    return partial(
+    make = partial(
         repeated_certificate,
         part.values,
         folder.confounds[folder.known],
@@ -168,6 +168,7 @@ def _certificate(
         level=LEVEL,
         **_given(folder, nuisance=nuisance),
     )
+    return partial(kept_certificate, place_of_part(folder, "-".join(part[:3])), make)
 
 
 def _power(
@@ -206,10 +207,10 @@ def _write_keeping(folder: RunFolder, workers: Workers, kept: CrossFitted) -> No
     jobs = [
         _certificate(
             folder,
-            Probed("unseen", folder.method, "connectomes", [one.adjusted], [one.within]),
+            Probed(f"keeping-{keep:d}", folder.method, "connectomes", [one.adjusted], [one.within]),
             nuisance=False,
         )
-        for one in both.values()
+        for keep, one in both.items()
     ]
     tables = [
         found.table.reset_index().assign(kept=keep)

@@ -1,10 +1,10 @@
 """Cross-fitting: every subject is adjusted by a model that was fitted to others.
 
 Subjects are divided into three parts. A model fitted to two of them is applied to the third. The
-division is repeated with other parts.
+division is repeated with other parts. What a model made is kept as soon as it is made, so that a
+run that is stopped fits only the models that are missing.
 """
 
-import shutil
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -20,16 +20,18 @@ from stillome.cohort.groups import group_labels, grouped_parts
 from stillome.cohort.stored_matrices import NpyRows, StoredMatrices, some_matrices
 from stillome.cohort.subject_rows import SubjectRows
 from stillome.cohort.validation.sliced import is_sliced
-from stillome.exceptions import StillomeWarning
+from stillome.exceptions import FileError, StillomeWarning
 from stillome.methods.answer_place import dtype_of_adjusted, reads_slices
+from stillome.persistence import read_array, written_aside
 from stillome.run.folder import RunFolder
 from stillome.run.parallel import Workers
 from stillome.run.steps.fitting import fit_to, method_of_run
+from stillome.run.steps.kept_parts import place_of_part
 
 N_PARTS = 3
 MIN_COHORT = 60  # below which a part has too few subjects to be probed
 MIN_GROUPS = 5  # of every part: what the folds of the probes need
-_UNSEEN = "work/unseen"  # connectomes of large cohorts, until they are certified
+_ADJUSTED, _LATENTS = "adjusted.npy", "latents.npy"
 _JOINED_VALUES = 2**21  # that are copied at a time
 
 Labels = NDArray[np.intp]  # (n_known,): subjects with the same number are adjusted by one model
@@ -83,6 +85,8 @@ def cross_fit(
 ) -> dict[str, list[CrossFitted]]:
     """Adjust every subject by models that were fitted to others.
 
+    What a model made is kept until `remove_parts`, and is not made again before.
+
     Parameters
     ----------
     folder : RunFolder
@@ -99,78 +103,110 @@ def cross_fit(
     dict of str to list of CrossFitted
         One for each repeat, by the name of the method.
     """
-    jobs = [
-        partial(_fit_part, folder, name, repeat, labels, part, keep)
+    places = {
+        (name, repeat): place_of_part(folder, f"{name}-{keep:d}-{repeat}")
         for name in names
-        for repeat, labels in enumerate(within)
-        for part in range(N_PARTS)
-    ]
-    answers = iter(workers.run(jobs))
+        for repeat in range(len(within))
+    }
+    workers.run(
+        [
+            partial(_fit_part, folder, name, place, within[repeat], part, keep)
+            for (name, repeat), place in places.items()
+            for part in range(N_PARTS)
+        ]
+    )
+    large = is_sliced(folder.cohort.connectomes)
     found: dict[str, list[CrossFitted]] = {name: [] for name in names}
-    for name in names:
-        for labels in within:
-            parts = [next(answers) for _ in range(N_PARTS)]
-            found[name].append(_joined(labels, parts))
+    for (name, repeat), place in places.items():
+        labels = within[repeat]
+        adjusted = _joined_file(place, labels) if large else _joined_edges(place, labels)
+        found[name].append(CrossFitted(labels, adjusted, _joined_latents(place, labels)))
     return found
 
 
-def remove_unseen(folder: RunFolder) -> None:
-    """Remove the adjusted connectomes of large cohorts that probes have looked at."""
-    shutil.rmtree(folder.path / _UNSEEN, ignore_errors=True)
-
-
 def _fit_part(
-    folder: RunFolder, name: str, repeat: int, within: Labels, part: int, keep: bool
-) -> tuple[NDArray[Any] | Path, Floats]:
+    folder: RunFolder, name: str, place: Path, within: Labels, part: int, keep: bool
+) -> None:
+    """Write adjusted edges (m, E) and latents (m, K) of one part, if they are not there."""
     train, test = folder.known[within != part], folder.known[within == part]
+    if _is_there(place, part, len(test)):
+        return
     X, confounds = some_matrices(folder.cohort.connectomes, test), folder.confounds[test]
-    place = folder.path / _UNSEEN / f"{name}-{keep:d}-{repeat}-{part}.npy"
     with warnings.catch_warnings():
         # What deserves a warning was said when the model was fitted to everybody; these models,
         # of fewer subjects, are used for nothing else.
         warnings.simplefilter("ignore", StillomeWarning)
         model = fit_to(folder, method_of_run(folder, name), train, keep=keep)
         latents = model.transform(X, confounds=confounds)
-        if is_sliced(X):
-            _write_part(place, model, SubjectRows(X), confounds, folder.reference)
-            return place, latents
-        adjusted = model.adjust(X, confounds=confounds, reference=folder.reference)
-    return matrices_to_edges(adjusted, check=False), latents
+        with written_aside(_in_part(place, part, _ADJUSTED), overwrite=True) as aside:
+            _write_adjusted(aside, model, X, confounds, folder.reference)
+    # The last file of a part says that the part is done.
+    with written_aside(_in_part(place, part, _LATENTS), overwrite=True) as aside:
+        np.save(aside, latents, allow_pickle=False)
 
 
-def _write_part(
-    place: Path, model: Any, edges: SubjectRows, confounds: Floats, reference: Floats
-) -> None:
-    """Write adjusted edges (m, E) of a large cohort as they are made."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+def _in_part(place: Path, part: int, name: str) -> Path:
+    # Every part has its own folder: jobs that run at the same time write aside in their own.
+    return place / f"part-{part}" / name
+
+
+def _is_there(place: Path, part: int, n_subjects: int) -> bool:
+    """Whether an earlier run has finished a part; its edges may be in the file of all parts."""
+    whole, own = place / _ADJUSTED, _in_part(place, part, _ADJUSTED)
+    try:
+        latents = read_array(_in_part(place, part, _LATENTS))
+        read_array(whole if whole.exists() else own, memory_map=True)
+    except FileError:  # not there, or not whole
+        return False
+    return len(latents) == n_subjects
+
+
+def _write_adjusted(aside: Path, model: Any, X: Any, confounds: Floats, reference: Floats) -> None:
+    """Write adjusted edges (m, E); those of a large cohort as they are made."""
     given = {"confounds": confounds, "reference": reference}
-    if not reads_slices(model):
-        np.save(place, model.adjust(edges, **given), allow_pickle=False)
+    if not is_sliced(X):
+        adjusted = matrices_to_edges(model.adjust(X, **given), check=False)
+        np.save(aside, adjusted, allow_pickle=False)
         return
-    with NpyRows(place, edges.shape, dtype_of_adjusted(edges)) as out:
+    edges = SubjectRows(X)
+    if not reads_slices(model):
+        np.save(aside, model.adjust(edges, **given), allow_pickle=False)
+        return
+    with NpyRows(aside, edges.shape, dtype_of_adjusted(edges)) as out:
         model.adjust(edges, **given, out=out)
 
 
-def _joined(within: Labels, parts: Sequence[tuple[NDArray[Any] | Path, Floats]]) -> CrossFitted:
+def _joined_latents(place: Path, within: Labels) -> Floats:
     # Models of fewer subjects may have fewer latents; the columns they lack are constant.
-    latents = np.zeros((len(within), max(z.shape[1] for _, z in parts)))
-    for part, (_, z) in enumerate(parts):
+    parts = [read_array(_in_part(place, part, _LATENTS)) for part in range(N_PARTS)]
+    latents = np.zeros((len(within), max(z.shape[1] for z in parts)))
+    for part, z in enumerate(parts):
         latents[within == part, : z.shape[1]] = z
-    found = [adjusted for adjusted, _ in parts]
-    paths = [one for one in found if isinstance(one, Path)]
-    if paths:
-        return CrossFitted(within, _joined_files(within, paths), latents)
-    arrays = [one for one in found if not isinstance(one, Path)]
-    edges = np.empty((len(within), arrays[0].shape[1]), dtype=np.float64)
-    for part, adjusted in enumerate(arrays):
+    return latents
+
+
+def _joined_edges(place: Path, within: Labels) -> Floats:
+    parts = [read_array(_in_part(place, part, _ADJUSTED)) for part in range(N_PARTS)]
+    edges = np.empty((len(within), parts[0].shape[1]), dtype=np.float64)
+    for part, adjusted in enumerate(parts):
         edges[within == part] = adjusted
-    return CrossFitted(within, edges, latents)
+    return edges
 
 
-def _joined_files(within: Labels, paths: Sequence[Path]) -> StoredMatrices:
+def _joined_file(place: Path, within: Labels) -> StoredMatrices:
     """Put the subjects of all parts into one file, in their order; remove those of the parts."""
-    parts = [StoredMatrices(np.load(path, mmap_mode="r")) for path in paths]
-    whole = paths[0].with_name(f"{paths[0].stem.rpartition('-')[0]}.npy")
+    whole = place / _ADJUSTED
+    paths = [_in_part(place, part, _ADJUSTED) for part in range(N_PARTS)]
+    if not whole.exists():
+        with written_aside(whole) as aside:
+            _join(aside, within, paths)
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return StoredMatrices(read_array(whole, memory_map=True))
+
+
+def _join(whole: Path, within: Labels, paths: Sequence[Path]) -> None:
+    parts = [StoredMatrices(read_array(path, memory_map=True)) for path in paths]
     n, n_edges = len(within), parts[0].shape[1]
     done = [0] * len(parts)
     step = max(1, _JOINED_VALUES // n_edges)
@@ -184,6 +220,3 @@ def _joined_files(within: Labels, paths: Sequence[Path]) -> StoredMatrices:
                 block[inside] = values[done[part] : done[part] + inside.sum()]
                 done[part] += int(inside.sum())
             out[start : start + len(labels)] = block
-    for path in paths:
-        path.unlink()
-    return StoredMatrices(np.load(whole, mmap_mode="r"))
