@@ -1,12 +1,13 @@
 """Memory that is kept between blocks, and given back afterwards."""
 
 import resource
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stillome.counts.kept_memory import _library, kept_memory
+from stillome.counts.kept_memory import _library, give_back, kept_memory
 
 pytestmark = pytest.mark.skipif(_library() is None, reason="only the GNU C library can be told")
 BLOCK = (100_000, 32)
@@ -50,3 +51,28 @@ def test_it_holds_until_the_outermost_leaves():
             one_block()
         one_block()
         assert new_pages(10) < 200
+
+
+def block_in_a_thread() -> None:
+    small = [np.ones(2**17) for _ in range(40)]  # 1 MB each
+    del small
+
+
+def test_threads_give_back_what_they_have_freed():
+    give_back(ARRAY)  # from here on, arrays of this size are not mapped one by one
+    before = resident()
+    workers = [threading.Thread(target=block_in_a_thread) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert resident() > before + 30
+    give_back(ARRAY)
+    assert resident() < before + 20
+
+
+def test_little_memory_is_not_given_back(monkeypatch):
+    monkeypatch.setattr("stillome.counts.kept_memory._in_threads", None)
+    give_back(1e6)
+    with kept_memory(ARRAY):
+        give_back(ARRAY)

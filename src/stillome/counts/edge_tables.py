@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
+from stillome.counts.kept_memory import give_back
 from stillome.counts.workers import MOST_WORKERS, in_order
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
@@ -212,6 +213,7 @@ class EdgeTable:
             lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]
         ):
             pass
+        give_back(store.dtype.itemsize * self.shape[0] * self.shape[1])
         return StoredTable.on(store, self.plan)
 
 

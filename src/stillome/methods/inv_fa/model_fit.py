@@ -205,6 +205,7 @@ class ModelFit:
         known = _Known()
         for number in range(_ROUNDS):
             model, effect_chance = self.core(counts, known.effect_chance)
+            counts = counts if self.person else self.counts  # presence needs no drawn ones
             model, latent, presence_chance = self._with_presence(model, known)
             known = _Known(model.presence, effect_chance, presence_chance)
             if number == _ROUNDS - 1 or not self._worth_another_round(model.presence):
@@ -264,8 +265,8 @@ class ModelFit:
         encoder = fit_encoder(
             values, self.motion, self.design, self.n_components, tuning, iterations
         )
-        z = encoder.encode(values, functions)
-        z = encoder.decoder_input(z, functions, functions)
+        z = encoder.decoder_input(encoder.encode(values, functions), functions, functions)
+        del values  # as large as all connectomes, and the decoder does not need it
         shares = self.basis.confound_shares
         decoder = fit_decoder(
             counts, effect, functions, z, shares, tuning, iterations, self.motion.groups

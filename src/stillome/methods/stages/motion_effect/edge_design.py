@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.edges import edge_indices
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.kept_memory import give_back
 from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.region_map import map_features
 
@@ -93,12 +94,15 @@ class EdgeDesign:
         chosen = None if ranks is None else _first(ranks, least_variances < _UNKNOWN)
         return cls(np.column_stack(columns), n_regions, mapped, least_variances, chosen)
 
-    def with_individual(self, loadings: Floats | None = None) -> EdgeColumns:
+    def with_individual(self, loadings: AnyFloats | None = None) -> EdgeColumns:
         """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
-        parts = [self.features, self.mapped, *([] if loadings is None else [loadings])]
+        parts: list[AnyFloats] = [self.features, self.mapped]
+        parts += [] if loadings is None else [loadings]
+        give_back(8 * sum(part.size for part in parts))  # what blocks have left makes room
         regions = edge_indices(self.n_regions)
         n_features = self.features.shape[1]
-        return EdgeColumns(np.hstack(parts), n_features, *regions, self.n_regions, self.chosen)
+        dense = np.hstack(parts, dtype=np.float64)
+        return EdgeColumns(dense, n_features, *regions, self.n_regions, self.chosen)
 
 
 def _first(ranks: NDArray[np.intp], known: NDArray[np.bool_]) -> NDArray[np.intp] | None:

@@ -22,7 +22,8 @@ class IndividualDifferences(NamedTuple):
     Attributes
     ----------
     loadings : array of shape (E, K)
-        Per factor of unit variance.
+        Per factor of unit variance. In the precision of the residuals: with many factors, arrays
+        of this size are a good part of what a fit keeps.
     reliability : array of shape (E, K) or (1, K)
         Share of each loading's variance that is no sampling noise, between 0 and 1.
     scores : array of shape (n, K)
@@ -32,8 +33,8 @@ class IndividualDifferences(NamedTuple):
         See `StageTuning`.
     """
 
-    loadings: Floats
-    reliability: Floats
+    loadings: AnyFloats
+    reliability: AnyFloats
     scores: Floats = np.empty((0, 0))
     least_own: float = STAGE_TUNING.least_own
 
@@ -48,10 +49,10 @@ class IndividualDifferences(NamedTuple):
         spectrum = leading_factors(standard, None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal]
         loadings = standard.each(lambda block: factors.T.astype(block.dtype) @ block)
-        loadings = loadings.T.astype(np.float64) / np.sqrt(len(table))
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
-        varying = np.where(np.isfinite(spread), spread, 0)
-        return cls(loadings * varying[:, None], reliability, factors, tuning.least_own)
+        varying = np.where(np.isfinite(spread), spread, 0) / np.sqrt(len(table))
+        loadings = np.ascontiguousarray((loadings * varying.astype(loadings.dtype)).T)
+        return cls(loadings, reliability, factors, tuning.least_own)
 
     def apart_from(self, functions: AnyFloats, along: Floats) -> Self:
         """Return these factors without what goes with functions of motion.
@@ -72,8 +73,9 @@ class IndividualDifferences(NamedTuple):
         removed = np.where(self.loadings.any(axis=1), removed, 0)
         left, turns = np.linalg.eigh(np.eye(cosines.shape[1]) - cosines.T @ cosines)
         root = (turns / np.sqrt(np.maximum(left, _TINY))) @ turns.T
+        loadings = (self.loadings - removed.T @ cosines) @ root
         return self._replace(
-            loadings=(self.loadings - removed.T @ cosines) @ root,
+            loadings=loadings.astype(self.loadings.dtype),
             scores=(self.scores - directions @ cosines) @ root,
         )
 
@@ -92,15 +94,19 @@ class IndividualDifferences(NamedTuple):
         n_subjects : float
             As how many independent ones they count.
         """
-        scaled = self._replace(loadings=self.loadings / information[:, None])
-        own = scaled.own_variances(variances, n_subjects)
-        excess = np.average(scaled.loadings**2 - own[:, None], axis=0, weights=1 / own)
-        typical = np.maximum(excess, _TINY)
-        return scaled._replace(reliability=typical / (typical + own[:, None]))
+        dtype = self.loadings.dtype
+        scaled = self._replace(loadings=self.loadings / information[:, None].astype(dtype))
+        own, square = scaled.own_variances(variances, n_subjects), scaled.loadings**2
+        # The mean of squares less own variances, weighted by 1 / own.
+        excess = (1 / own @ square - len(own)) / (1 / own).sum()
+        typical = np.maximum(excess, _TINY).astype(dtype)
+        reliability = np.add(typical, own[:, None], out=square, casting="same_kind")
+        return scaled._replace(reliability=np.divide(typical, reliability, out=square))
 
     def own_variances(self, variances: Floats, n_subjects: float) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
-        explained = (self.loadings**2).sum(axis=1) / n_subjects
+        squares = np.einsum("ek,ek->e", self.loadings, self.loadings, dtype=np.float64)
+        explained = squares / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
 
 

@@ -16,8 +16,10 @@ are estimated by restricted maximum likelihood (`variance_components`); of more 
 from 5,000 (`EdgeDesign.chosen`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,13 @@ from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 _TINY = 1e-9
 # Until a pattern is found, own deviations seem to contain it, and hide it as noise.
 _PATTERN_ROUNDS = 3
+
+
+class PoolingStart(NamedTuple):
+    """What pooling begins with: of a `PooledEffect`, without the design, which is large."""
+
+    pattern: Floats
+    model: MixedModel
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,11 @@ class PooledEffect:
         own = self.own_errors if chosen is None else self.own_errors[chosen]
         return float((own + self.shared_errors.of_chosen().variances()).mean())
 
+    @property
+    def start(self) -> PoolingStart:
+        """What pooling of nearly the same estimates begins with."""
+        return PoolingStart(self.pattern, self.model)
+
 
 def pool_effects(
     estimates: Floats,
@@ -93,7 +107,7 @@ def pool_effects(
     iterations: Iterations | None = None,
     *,
     may_vanish: bool = False,
-    before: PooledEffect | None = None,
+    before: PooledEffect | PoolingStart | None = None,
     keep_pattern: bool = False,
     by_chance: ChanceVariances | None = None,
     columns: EdgeColumns | None = None,
@@ -114,7 +128,7 @@ def pool_effects(
     iterations : Iterations, optional
     may_vanish : bool, default=False
         Whether variances may be estimated as 0: for effects that need not be there at all.
-    before : PooledEffect, optional
+    before : PooledEffect or PoolingStart, optional
         Of nearly the same estimates: variances are found faster from there.
     keep_pattern : bool, default=False
         Whether the low-rank pattern, and the scale of own deviations, are those of `before`.
@@ -167,7 +181,7 @@ def pool_each(
     tuning: StageTuning = STAGE_TUNING,
     iterations: Iterations | None = None,
     *,
-    before: list[PooledEffect] | None = None,
+    before: Sequence[PooledEffect | PoolingStart] | None = None,
     may_vanish: bool = False,
     keep_pattern: bool = False,
     by_chance: ChanceVariances | None = None,
@@ -176,7 +190,7 @@ def pool_each(
 
     Several at a time, where there are several workers.
     """
-    last: list[PooledEffect | None] = [*before] if before else [None] * len(estimates)
+    last: Sequence[PooledEffect | PoolingStart | None] = before or [None] * len(estimates)
     columns = design.with_individual(individual.loadings)
     counted = iterations or Iterations(tuning)
 
@@ -261,7 +275,9 @@ def _pooled(
     # Coefficients of individual differences are left out, and their errors are not unknown.
     share, unknown = (np.pad(part, (0, n_factors)) for part in shared_share)
     shared = columns.dot(share * model.coefficients)
-    associated = (individual.reliability * individual.loadings) @ (real * correlation)
+    # Without an array of the size of the loadings.
+    reliable = individual.reliability, individual.loadings, real * correlation
+    associated = np.einsum("ek,ek,k->e", *reliable, dtype=np.float64)
     kept = model.own_variances / (model.own_variances + variances)
     # What the coefficients are off by, the own deviations make up for in part.
     made_up = np.broadcast_to(own_share.share * kept, variances.shape)

@@ -35,7 +35,7 @@ class SymmetricSpectrum(NamedTuple):
 
     @classmethod
     def of(cls, matrix: Floats) -> Self:
-        """Find the eigenvalues of a matrix (n, n).
+        """Find the eigenvalues of a matrix (n, n), whose place is used and then holds others.
 
         Examples
         --------
@@ -52,7 +52,9 @@ class SymmetricSpectrum(NamedTuple):
             return cls(values, np.empty(0), np.empty(0), vectors, np.empty(0))
         room, _ = lapack.dsytrd_lwork(n, lower=1)
         # A symmetric matrix is its own transpose, which LAPACK reads without a copy.
-        packed, diagonal, beside, factors, _ = lapack.dsytrd(matrix.T, lower=1, lwork=int(room))
+        packed, diagonal, beside, factors, _ = lapack.dsytrd(
+            matrix.T, lower=1, lwork=int(room), overwrite_a=1
+        )
         values = eigh_tridiagonal(diagonal, beside, eigvals_only=True, lapack_driver="sterf")
         return cls(values, diagonal, beside, packed[1:, :-1], factors)
 

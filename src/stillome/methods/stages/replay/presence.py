@@ -257,30 +257,38 @@ class _PresenceFit:
         square = information.T.astype(np.float64).reshape(-1, width, width)
         return gradient.T.astype(np.float64), square
 
-    def improve_slopes(
-        self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
-    ) -> float:
-        """Take one likelihood step for every edge, and pool the estimates it leads to."""
-        if not len(self.slopes):  # without confounds
-            return 0.0
+    def _scores(self) -> tuple[EdgeScores, Floats]:
+        """Return the scores of every edge from here, and the likelihood steps (P, E) of slopes."""
         n, width = len(self.empty), 1 + self.functions.shape[1]
         gradient, information = self._slope_derivatives()
         prior = np.diag([1 / self.prior_variance] + [_SLOPE_PRECISION] * (width - 1))
         weak = np.linalg.inv(information + prior)
         # Without the prior's pull on the deviations, which are at their optimum.
         gradient[:, 0] -= self.deviations / self.prior_variance
-        steps = np.einsum("eij,ej->ie", weak, gradient)[1:]
         scores = EdgeScores.of(
             residual=self.empty.then(lambda *block: self.derivatives(*block)[0], *self.arguments),
             functions=self.functions,
-            variances=np.diagonal(weak, axis1=1, axis2=2).T,
+            variances=np.diagonal(weak, axis1=1, axis2=2).T.copy(),  # weak itself is large
             information=(information[:, 0, 0] + 1e-3) / n,
             least_variances=np.zeros(len(information)),
             groups=self.groups,
         )
+        return scores, np.einsum("eij,ej->ie", weak, gradient)[1:]
+
+    def improve_slopes(
+        self, design: EdgeDesign, tuning: StageTuning, iterations: Iterations
+    ) -> float:
+        """Take one likelihood step for every edge, and pool the estimates it leads to."""
+        if not len(self.slopes):  # without confounds
+            return 0.0
+        scores, steps = self._scores()
+        # Designs and factors of the round before are not kept beside those of this one.
+        before = None if self.pooled is None else [effect.start for effect in self.pooled]
+        self.pooled = None
         self.n_rounds += 1
-        if self.factors is None or self.n_rounds <= _ROUNDS_OF_FACTORS:
-            self.factors = scores.factors(tuning)
+        if self.n_rounds <= _ROUNDS_OF_FACTORS:
+            self.factors = None
+        self.factors = self.factors or scores.factors(tuning)
         if self.by_chance is None:
             self.by_chance = scores.by_chance(design, self.factors, iterations, may_vanish=True)
         individual = scores.per_log_rate(self.factors)
@@ -293,7 +301,7 @@ class _PresenceFit:
             scores.n_independent,
             tuning,
             iterations,
-            before=self.pooled,
+            before=before,
             may_vanish=True,
             by_chance=self.by_chance,
         )
