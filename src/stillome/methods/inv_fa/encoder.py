@@ -25,7 +25,7 @@ from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import pool_effects
+from stillome.methods.stages.motion_effect.pooling import pool_each
 from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.numeric_limits import LARGEST_EXPLAINED, LOG_RATE_RANGE
 
@@ -238,11 +238,10 @@ def _fit_drift(
     n_alone = motion.n_independent(standard)
     variances = standard.each(lambda block: block.var(axis=0, dtype=np.float64))
     own = individual.own_variances(variances / n_alone, n_alone)
-    pooled = [
-        pool_effects(slope, own, design, individual, n_alone, tuning.stages, iterations).effects
-        for slope in slopes
-    ]
-    return np.reshape(pooled, slopes.shape) / motion.spread[:, None], individual.scores
+    stages, same = tuning.stages, np.broadcast_to(own, slopes.shape)
+    pooled = pool_each(slopes, same, design, individual, n_alone, stages, iterations)
+    drift = np.reshape([effect.effects for effect in pooled], slopes.shape)
+    return drift / motion.spread[:, None], individual.scores
 
 
 def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> AnyFloats:

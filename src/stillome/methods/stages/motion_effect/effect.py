@@ -27,7 +27,11 @@ from stillome.methods.stages.motion_effect.dispersion import (
     scaled_dispersion,
 )
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
+from stillome.methods.stages.motion_effect.pooling import (
+    PooledEffect,
+    pool_each,
+    uncertainties_of,
+)
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP, LOG_RATE_RANGE
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
@@ -173,12 +177,13 @@ def fit_effect_and_chance(
     dispersion = fit_dispersion(counts, rates)
     slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
     found = pooled or []
+    uncertainties, errors = uncertainties_of(found)
     effect = replace(
         state,
         dispersion=dispersion,
         dispersion_slopes=slopes,
-        uncertainties=np.stack([each.uncertainties for each in found]),
-        errors=np.stack([each.shared_errors.directions() for each in found]),
+        uncertainties=uncertainties,
+        errors=errors,
         chance=np.array([each.chance for each in found]),
     )
     return effect, by_chance

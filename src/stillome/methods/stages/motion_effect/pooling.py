@@ -59,6 +59,8 @@ class PooledEffect:
         Posterior variances of what edges do not share of the effects.
     shared_errors : SharedErrors
         The rest of their uncertainty.
+    mean_variance : float
+        Mean posterior variance of the effects, over the edges that variances are estimated from.
     region_sd, own_sd : float
         Standard deviations of the regions' effects, and of the edges' own deviations on average.
     chance : float
@@ -73,6 +75,7 @@ class PooledEffect:
     effects: Floats
     own_errors: Floats
     shared_errors: SharedErrors
+    mean_variance: float
     region_sd: float
     own_sd: float
     chance: float
@@ -83,13 +86,6 @@ class PooledEffect:
     def uncertainties(self) -> Floats:
         """Posterior standard deviations of the effects (E,); as expensive as pooling itself."""
         return np.sqrt(self.own_errors + self.shared_errors.variances())
-
-    @property
-    def mean_variance(self) -> float:
-        """Mean of their squares, over the edges that variances are estimated from."""
-        chosen = self.shared_errors.design.chosen
-        own = self.own_errors if chosen is None else self.own_errors[chosen]
-        return float((own + self.shared_errors.of_chosen().variances()).mean())
 
     @property
     def start(self) -> PoolingStart:
@@ -219,6 +215,16 @@ def pool_each(
     return found
 
 
+def uncertainties_of(pooled: list[PooledEffect]) -> tuple[Floats, Floats]:
+    """Return posterior standard deviations (P, E), and errors that edges share (P, 16, E)."""
+
+    def one(effect: PooledEffect) -> tuple[Floats, Floats]:
+        return effect.uncertainties, effect.shared_errors.directions()
+
+    own, shared = zip(*in_order(one, pooled), strict=True)
+    return np.stack(own), np.stack(shared)
+
+
 def fit_pooling(
     estimates: Floats,
     variances: Floats,
@@ -284,10 +290,12 @@ def _pooled(
     errors = SharedErrors(columns, share, made_up, model.covariance, unknown)
     own = own_share.share**2 * model.own_variances * (1 - kept) + own_share.unknown
     effects = shared + associated + made_up * model.residual
+    some = own if columns.chosen is None else own[columns.chosen]
     return PooledEffect(
         effects=effects,
         own_errors=own,
         shared_errors=errors,
+        mean_variance=float((some + errors.of_chosen().variances()).mean()),
         region_sd=float(np.sqrt(model.group_variances[0])),
         own_sd=float(np.sqrt(model.own_variance)),
         chance=chance,

@@ -23,7 +23,11 @@ from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import PooledEffect, pool_each
+from stillome.methods.stages.motion_effect.pooling import (
+    PooledEffect,
+    pool_each,
+    uncertainties_of,
+)
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
 from stillome.methods.stages.replay.mills import inverse_mills_ratios
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
@@ -149,7 +153,7 @@ def fit_presence(
     state.improve_deviations()
     slopes, uncertainties, errors = (
         part / motion.spread.reshape(-1, *[1] * (part.ndim - 1))
-        for part in (state.slopes, state.uncertainties(), state.errors())
+        for part in (state.slopes, *state.uncertainties())
     )
     presence = Presence(
         deviations=state.deviations,
@@ -188,16 +192,11 @@ class _PresenceFit:
         self.factors: IndividualDifferences | None = None
         self.n_rounds = 0
 
-    def uncertainties(self) -> Floats:
-        """Return the posterior standard deviations of slopes, (P, E)."""
-        found = [effect.uncertainties for effect in self.pooled or []]
-        return np.reshape(found, self.slopes.shape)
-
-    def errors(self) -> Floats:
-        """Return the errors of slopes that edges share, (P, R, E)."""
+    def uncertainties(self) -> tuple[Floats, Floats]:
+        """Return standard deviations of slopes (P, E), and errors that edges share (P, R, E)."""
         if not self.pooled:
-            return np.zeros((0, 0, len(self.deviations)))
-        return np.stack([effect.shared_errors.directions() for effect in self.pooled])
+            return np.zeros_like(self.slopes), np.zeros((0, 0, len(self.deviations)))
+        return uncertainties_of(self.pooled)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
