@@ -12,6 +12,7 @@ Ties are broken by the data themselves. What is still tied is identical, and its
 """
 
 import hashlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,20 @@ def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     source = SubjectRows.of(edges)
     known = Unitless.of(part for _, part in source.parts())
 
-    def hashes(part: NDArray[Any]) -> list[tuple[bytes, bytes]]:
-        return [(_hash(np.sort(row)), _hash(row)) for row in known(part)]
+    def of_sets(part: NDArray[Any]) -> list[bytes]:
+        return [_hash(np.sort(row)) for row in known(part)]
 
-    found = in_order(hashes, (part for _, part in source.parts()))
-    own = [one for some in found for one in some]
-    keys = [(*one, tuple(np.sort(row))) for one, row in zip(own, confounds, strict=True)]
+    def key(subject: int) -> tuple[Any, ...]:
+        own = hashes[subject]
+        if n_alike[own] == 1:
+            return (own,)
+        row = known(source[subject : subject + 1])[0]
+        return own, _hash(row), tuple(np.sort(confounds[subject]))
+
+    found = in_order(of_sets, (part for _, part in source.parts()))
+    hashes = [one for some in found for one in some]
+    n_alike = Counter(hashes)
+    keys = [key(subject) for subject in range(len(hashes))]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
 
 
