@@ -134,7 +134,9 @@ def cluster(n_processes: int) -> Iterator[None]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_processes, threads_per_worker=1, dashboard_address=":0") as workers,
+        LocalCluster(
+            n_workers=n_processes, threads_per_worker=1, dashboard_address=":0"
+        ) as workers,
         Client(workers),
     ):
         yield

@@ -30,7 +30,9 @@ def test_a_command_on_a_cluster_writes_the_same_bytes(study, tmp_path, capsys):
     adjust = ["adjust", "here", *study]
     assert main([*fit, "--out", "here"]) == 0
     assert main([*adjust, "--out", "adjusted here"]) == 0
-    with LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
         there = ["--cluster", cluster.scheduler_address]
         assert main([*fit, "--out", "there", *there]) == 0
         assert main([*adjust, "--out", "adjusted there", *there]) == 0

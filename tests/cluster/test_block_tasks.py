@@ -100,7 +100,9 @@ def test_workers_that_die_over_every_block_are_one_sentence(client):
 
 
 def test_a_scheduler_that_is_gone_is_one_sentence(shared):
-    cluster = LocalCluster(1, threads_per_worker=1, processes=False, dashboard_address=":0")
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    )
     with cluster, Client(cluster, timeout=1) as client:
         answers = tasks_in_order(client, lambda number: number, range(100))
         assert next(answers) == 0

@@ -64,7 +64,7 @@ def small_blocks(monkeypatch):
 
 def of_threads(n):
     """A cluster of workers in this process, which starts and answers quickly."""
-    return LocalCluster(n, threads_per_worker=1, processes=False, dashboard_address=":0")
+    return LocalCluster(n_workers=n, threads_per_worker=1, processes=False, dashboard_address=":0")
 
 
 def test_a_fit_on_two_workers_has_the_bits_of_one_on_threads(model, shared):

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from stillome.cluster.shared_files import SharedFile, no_room, not_seen
 from stillome.exceptions import ClusterError, StillomeError
+from stillome.kept_memory import kept_between_blocks
 from stillome.threads import one_thread
 
 _VERSION = version("stillome")
@@ -96,7 +97,7 @@ def _in_a_file(function: Callable[..., Any]) -> SharedFile:
 def _answers(path: str, items: list[Any]) -> list[Any]:
     """Return what the function in a file says of some blocks; this runs on a worker."""
     function = _function(path)
-    with one_thread():
+    with one_thread(), kept_between_blocks():
         return [function(item) for item in items]
 
 

@@ -12,20 +12,20 @@ blocks are added up in groups, so that a worker of a cluster sends one sum for a
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
-from stillome.counts.kept_memory import give_back
 from stillome.counts.workers import MOST_WORKERS, in_order
+from stillome.kept_memory import give_back
 
 _ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
 _LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
 _TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
 _STORED = 4  # tables that a fit keeps at a time
-_GROUPS = 256  # of blocks whose sums are added up; fewer than twice as many
 
 
 class PerEdge(Protocol):
@@ -79,13 +79,16 @@ class BlockPlan:
     def groups(self, n_edges: int) -> list[list[slice]]:
         """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
 
+        About twice the square root of their number: sums over edges are large, and each group
+        sends one, but every worker should have something to do.
+
         Examples
         --------
         >>> [len(group) for group in BlockPlan(1).groups(2)], len(BlockPlan(1).groups(5000))
-        ([1, 1], 264)
+        ([1, 1], 143)
         """
         blocks = self.blocks(n_edges)
-        size = max(len(blocks) // _GROUPS, 1)
+        size = max(isqrt(len(blocks)) // 2, 1)
         return [blocks[start : start + size] for start in range(0, len(blocks), size)]
 
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
@@ -160,15 +163,6 @@ class EdgeTable:
             return work(group[0]) if len(group) == 1 else _sum(map(work, group))
 
         return _sum(self._by_groups(added))
-
-    def total_and_each(self, function: Callable[..., Any], *others: Any) -> tuple[Any, Any]:
-        """Return the sum over blocks of the first of two answers, and the second of every edge."""
-        work = self._rule(function, others)
-
-        def added(group: list[slice]) -> Any:
-            return work(group[0]) if len(group) == 1 else _sum_and_rest(map(work, group))
-
-        return _sum_and_rest(self._by_groups(added))
 
     def answers(self, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
         """Return what a function says of every block, in order."""
@@ -264,17 +258,6 @@ def _sum(answers: Iterable[Any]) -> Any:
         for total, part in zip(sums, parts, strict=True):
             np.add(total, part, out=total)
     return tuple(sums) if several else sums[0]
-
-
-def _sum_and_rest(answers: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Add up the first of two answers of each block; put the second ones behind each other."""
-    rest = []
-
-    def first(answer: tuple[Any, Any]) -> Any:
-        rest.append(answer[1])
-        return answer[0]
-
-    return _sum(map(first, answers)), np.concatenate(rest, axis=-1)
 
 
 def of_edges(values: Any, edges: slice) -> Any:

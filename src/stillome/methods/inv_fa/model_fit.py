@@ -16,7 +16,7 @@ from stillome.arrays import Floats
 from stillome.cohort.groups import Levels, renumbered
 from stillome.cohort.subject_rows import AnyRows
 from stillome.counts.edge_tables import EdgeTable, StoredTable
-from stillome.counts.kept_memory import kept_memory
+from stillome.kept_memory import kept_memory
 from stillome.methods.inv_fa.calibrating import calibrate
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder_fit import fit_decoder

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.edges import edge_indices
 from stillome.counts.edge_tables import AnyTable, EdgeTable
-from stillome.counts.kept_memory import give_back
+from stillome.kept_memory import give_back
 from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.region_map import map_features
 

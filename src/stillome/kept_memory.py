@@ -57,6 +57,30 @@ def kept_memory(n_bytes: float) -> Iterator[None]:
                 library.malloc_trim(0)
 
 
+@contextmanager
+def kept_between_blocks() -> Iterator[None]:
+    """Keep freed memory while a worker of a cluster computes the blocks of a task.
+
+    Dask has its workers give all memory back at once, so that clearing pages would take them
+    longer than computing. About 64 MB stay with a worker afterwards.
+
+    Examples
+    --------
+    >>> with kept_between_blocks():
+    ...     pass
+    """
+    library = _library()
+    if library is None:
+        yield
+        return
+    library.mallopt(_MAP, _LARGEST)
+    library.mallopt(_TRIM, _KEPT)
+    try:
+        yield
+    finally:
+        library.mallopt(_TRIM, _USUAL)
+
+
 def give_back(n_bytes: float) -> None:
     """Give memory that threads have freed back to the system, before or after something large.
 
