@@ -107,6 +107,16 @@ def test_subjects_are_ordered_by_what_they_hold():
     assert (ordered != edges).any()
 
 
+def test_subjects_with_the_same_values_in_other_places_are_ordered_too():
+    rng = np.random.default_rng(5)
+    edges, confounds = rng.poisson(3, (20, 10)), rng.standard_normal((20, 2))
+    edges[7], edges[11] = edges[3][::-1], edges[3]
+    ordered = subject_order(edges, confounds)
+    turn = rng.permutation(20)
+    again = subject_order(edges[turn], confounds[turn])
+    assert_array_equal(turn[again], ordered)
+
+
 def test_confounds_are_ordered_by_what_they_explain():
     rng = np.random.default_rng(5)
     total = rng.lognormal(0, 1, 50)

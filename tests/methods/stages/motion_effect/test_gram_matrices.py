@@ -78,14 +78,21 @@ def test_a_table_of_few_factors_and_no_noise_has_these_alone():
     assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-9)
 
 
-def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(monkeypatch):
-    table = with_factors(700, 900, 8)
+@pytest.mark.parametrize("most", [2000, 100], ids=["with all products", "with passes only"])
+@pytest.mark.parametrize("shape", [(700, 900), (900, 700)])
+def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(
+    monkeypatch, shape, most
+):
+    table = with_factors(*shape, 8)
+    table[:, 5] = 0  # an edge that nobody has
     exact = leading_factors(table, None)
     monkeypatch.setattr(spectrum, "_EXACT", 100)
+    monkeypatch.setattr(spectrum, "_PRODUCT", most)
     monkeypatch.setattr(spectrum, "_SUBJECTS", 400)
     monkeypatch.setattr(spectrum, "_FIRST", 4)  # fewer than there are: more are looked for
     found = leading_factors(blocked(table, 64), None)
     assert found.n_signal == exact.n_signal == 8
+    assert found.n_columns == exact.n_columns == shape[1] - 1
     assert found.noise == pytest.approx(exact.noise, rel=0.02)
     assert_allclose(found.variances, exact.variances, rtol=1e-10)
     assert_allclose(found.scores, exact.scores, atol=1e-9)

@@ -5,10 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stillome.cohort.edges import edge_indices
+from stillome.counts.workers import working
+from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect import edge_design
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.motion_effect.pooling import fit_pooling, pool_effects
+from stillome.methods.stages.motion_effect.pooling import (
+    fit_pooling,
+    pool_each,
+    pool_effects,
+    uncertainties_of,
+)
 
 V, N = 24, 300
 E = V * (V - 1) // 2
@@ -216,3 +223,28 @@ def test_an_edge_that_few_subjects_have_shows_no_effect_of_its_own():
     design = EdgeDesign.from_edges(planted.log_means, None, V, present)
     assert (design.least_variances[:20] > 1).all()
     assert_allclose(design.least_variances[20:], 0, atol=1e-12)
+
+
+def test_functions_of_motion_have_the_same_bits_side_by_side_and_one_after_the_other():
+    planted = [Planted(seed) for seed in range(3)]
+    estimates = np.stack([one.estimates for one in planted])
+    variances = np.stack([one.variances for one in planted])
+    found = []
+    for number in (1, 2):
+        iterations = Iterations()
+        with working(number):
+            arguments = estimates, variances, planted[0].design, planted[0].individual(), N
+            pooled = pool_each(*arguments, iterations=iterations)
+            found.append((*uncertainties_of(pooled), [one.effects for one in pooled]))
+        found[-1] = (*found[-1], iterations.n_iter)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_equal(one, other)
+    assert found[0][0].shape == (3, E)
+
+
+def test_the_mean_variance_is_that_of_the_uncertainties():
+    planted = Planted(0)
+    pooled = pool_effects(
+        planted.estimates, planted.variances, planted.design, planted.individual(), N
+    )
+    assert pooled.mean_variance == pytest.approx((pooled.uncertainties**2).mean())
