@@ -272,6 +272,25 @@ def test_a_group_or_a_covariate_must_be_known_for_everybody(tmp_path):
         cohort = read_inputs(settings).cohort
 
 
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"method": "pca-regression"}, "The method 'pca-regression' holds all subjects"),
+        ({"baselines": ("raw", "edgewise")}, "The baseline 'edgewise' holds all subjects"),
+        ({"baselines": ()}, "Predicting traits from connectomes as scanned holds all subjects"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_told_before_any_work(
+    tmp_path, monkeypatch, settings, says
+):
+    monkeypatch.setattr("stillome.run.cohort_checks.free_bytes", lambda: 1e3)
+    with pytest.raises(InputError) as refused:
+        read_inputs(write_study(tmp_path / "study", 24, **settings))
+    assert says in str(refused.value)
+    without = {"baselines": (), "trait": (), "traits": (), "parameters": {"memory": 1e9}}
+    assert read_inputs(write_study(tmp_path / "small", 24, **without)).cohort.n_subjects == 24
+
+
 def test_who_is_left_out_is_said_and_who_was_not_asked_for_is_not(tmp_path):
     settings = write_study(tmp_path / "study", 32)
     motion = pd.read_csv(settings.motion[0], sep="\t", dtype=str)
