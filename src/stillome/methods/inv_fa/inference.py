@@ -78,7 +78,8 @@ class ConfoundInference:
         center, scale = logs.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
         scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
         standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
-        kernel = gram_of_subjects(standard)[0] / standard.shape[1]
+        kernel = gram_of_subjects(standard)[0]
+        kernel /= standard.shape[1]
         means = targets.mean(axis=0)
         together = None if groups is None else groups[: tuning.max_subjects, 0]
         penalty = _best_penalty(kernel, targets, together)
@@ -127,10 +128,11 @@ def _ridge(
 ) -> tuple[Floats, Floats]:
     """Return dual coefficients (n, C) of centred targets, and predictions of left-out subjects.
 
-    With `labels` (n,), the predictions leave out whole groups.
+    With `labels` (n,), the predictions leave out whole groups. The kernel is used up.
     """
-    penalised = kernel + penalty * np.eye(len(kernel))
-    factor = cholesky(penalised, lower=True, overwrite_a=True)
+    kernel[np.diag_indices_from(kernel)] += penalty
+    # A symmetric matrix is its own transpose, which LAPACK overwrites without a copy.
+    factor = cholesky(kernel.T, lower=True, overwrite_a=True)
     half = lapack.dtrtri(factor, lower=1, overwrite_c=1)[0].T
     dual = half @ (half.T @ targets)
     inverse = _Inverse(half, np.ones(len(half)))
@@ -144,7 +146,7 @@ class _Inverse(NamedTuple):
     weights: Floats
 
     def diagonal(self) -> Floats:
-        return np.asarray(self.factor**2 @ self.weights)
+        return np.einsum("ij,ij,j->i", self.factor, self.factor, self.weights)
 
     def block(self, rows: NDArray[np.intp]) -> Floats:
         return np.asarray((self.factor[rows] * self.weights) @ self.factor[rows].T)

@@ -51,7 +51,7 @@ class Tuning:
     scale_margin: float = 1.5
     least_ratio: float = 0.05
     largest_spread: float = 0.5
-    max_subjects: int = 3000
+    max_subjects: int = 2000
 
 
 TUNING = Tuning()
