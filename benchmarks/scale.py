@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -192,11 +192,11 @@ def by_store(folder: Path, name: str) -> None:
     )
 
 
-def by_size(folder: Path, name: str, cells: int) -> dict[str, float]:
-    found = measured(folder, threads="1", where="store", limit=LIMIT, steps=STEPS)
+def by_size(folder: Path, name: str, cells: int, steps: Sequence[str] = STEPS) -> dict[str, float]:
+    found = measured(folder, threads="1", where="store", limit=LIMIT, steps=steps)
     each = "   ".join(
         f"{step} {1e6 * found[step + ' processor'] / cells:6.2f} ({found[step + ' peak']:.0f} MB)"
-        for step in STEPS
+        for step in steps
     )
     print(f"sizes     {name:10s} µs per subject·edge (peak): {each}", flush=True)
     return found
@@ -268,6 +268,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sizes", nargs="+", type=size, metavar="SUBJECTSxREGIONS")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument(
+        "--steps",
+        type=int,
+        choices=range(1, len(STEPS) + 1),
+        default=len(STEPS),
+        help=f"how many steps the part sizes measures: {', '.join(STEPS)}",
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -287,7 +294,7 @@ def main() -> None:
             if "store" in options.parts:
                 by_store(path, name)
             if "sizes" in options.parts:
-                by_size(path, name, cells)
+                by_size(path, name, cells, STEPS[: options.steps])
             if "workers" in options.parts:
                 by_workers(path, name)
             if "cluster" in options.parts:

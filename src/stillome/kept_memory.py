@@ -9,7 +9,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -70,7 +70,7 @@ def kept_between_blocks() -> Iterator[None]:
     ...     pass
     """
     library = _library()
-    if library is None:
+    if library is None or _inside:  # a fit in this process keeps more, and longer
         yield
         return
     library.mallopt(_MAP, _LARGEST)
@@ -78,7 +78,8 @@ def kept_between_blocks() -> Iterator[None]:
     try:
         yield
     finally:
-        library.mallopt(_TRIM, _USUAL)
+        if not _inside:
+            library.mallopt(_TRIM, _USUAL)
 
 
 def give_back(n_bytes: float) -> None:
@@ -102,9 +103,10 @@ def give_back(n_bytes: float) -> None:
             library.mallopt(_MAP, _OF_BLOCKS)
             library.mallopt(_TRIM, 0)
             _in_threads(partial(_free_some, library))
-            library.mallopt(_TRIM, _USUAL)
             library.malloc_trim(0)
     finally:
+        if not _inside:
+            library.mallopt(_TRIM, _USUAL)
         _changing.release()
 
 
@@ -114,12 +116,18 @@ def _in_threads(function: Callable[[], None]) -> None:
 
     def run() -> None:
         function()
-        together.wait()
+        with suppress(threading.BrokenBarrierError):
+            together.wait()
 
-    threads = [threading.Thread(target=run) for _ in range(_N_ARENAS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    started = []
+    try:
+        for _ in range(_N_ARENAS):
+            thread = threading.Thread(target=run, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:  # the system allows no more threads; memory then stays where it is
+        together.abort()
+    for thread in started:
         thread.join()
 
 

@@ -97,8 +97,8 @@ def adjust(
         step("Reading")
         new = read_new_subjects(fitted, files, dropped=dropped, overwrite=overwrite)
         step("Adjusting")
-        if new.stay_in_file and not asked:
-            answer = new.adjusted_in(aside.with_name(".adjusted.npy"), level)
+        if new.stay_in_file and draws is None and interval is None:
+            answer = new.adjusted_in(aside.with_name(".adjusted.npy"), level, **asked)
         else:
             answer = new.adjusted(level, **asked)
         step("Writing")

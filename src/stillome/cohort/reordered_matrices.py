@@ -51,6 +51,6 @@ class ReorderedMatrices:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self[:], dtype=dtype, copy=True if copy is None else copy)
 
-    def select(self, subjects: NDArray[np.intp]) -> "ReorderedMatrices":
-        """Return some subjects, still in the file."""
-        return ReorderedMatrices(some_matrices(self._matrices, subjects), self._order)
+    def select(self, subjects: NDArray[np.intp]) -> Any:
+        """Return some subjects, still in the file where it can tell them apart."""
+        return reordered(some_matrices(self._matrices, subjects), self._order)

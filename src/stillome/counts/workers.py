@@ -3,7 +3,7 @@
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -73,6 +73,7 @@ def in_order(
     ----------
     function : callable
     items : iterable
+        Taken one after the other as workers are free, so that they may be parts of large data.
     n : int, optional
         How many at a time; `n_workers` without.
     shared : bool, default=False
@@ -87,20 +88,19 @@ def in_order(
     [2, 1, 3]
     """
     number = n_workers() if n is None else n
-    blocks = list(items)
     answers: Iterable[Answer]
     if shared and n is None and on_a_cluster():
         most = 1 if singly else MOST_BLOCKS
-        answers = tasks_in_order(active_client(), function, blocks, most)
+        answers = tasks_in_order(active_client(), function, items, most)
     elif number == 1:
-        answers = map(function, blocks)
+        answers = map(function, items)
     else:
-        answers = _on_threads(function, blocks, number)
-    yield from told_blocks(answers, len(blocks))
+        answers = _on_threads(function, items, number)
+    yield from told_blocks(answers, len(items)) if isinstance(items, Sized) else answers
 
 
 def _on_threads(
-    function: Callable[[Item], Answer], items: list[Item], number: int
+    function: Callable[[Item], Answer], items: Iterable[Item], number: int
 ) -> Iterator[Answer]:
     # The functions spend their time in compiled loops, which leave other threads free.
     with ThreadPoolExecutor(number, initializer=_mark) as pool:

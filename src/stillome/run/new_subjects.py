@@ -119,13 +119,13 @@ class NewSubjects:
         """Whether connectomes are read in slices, and can be adjusted by `adjusted_in`."""
         return is_sliced(self.connectomes) and reads_slices(self.fitted.model)
 
-    def adjusted_in(self, place: Path, reference: GivenReference = (0.0,)) -> Any:
+    def adjusted_in(self, place: Path, reference: GivenReference = (0.0,), **asked: Any) -> Any:
         """Write adjusted connectomes to a `.npy` file as they are made; return them, in the file.
 
         Parameters
         ----------
         place : pathlib.Path
-        reference
+        reference, **asked
             As for `adjusted`.
         """
         X, model = self.connectomes, cast(Any, self.fitted.model)
@@ -134,7 +134,7 @@ class NewSubjects:
             self.fitted.coding.naming(self.study.cohort.subject_ids),
             NpyRows(place, X.shape, dtype_of_adjusted(X)) as out,
         ):
-            model.adjust(X, confounds=self.confounds, reference=level, out=out)
+            model.adjust(X, confounds=self.confounds, reference=level, out=out, **asked)
         written = StoredMatrices(read_array(place, memory_map=True))
         return reordered(written, np.argsort(self.order))
 

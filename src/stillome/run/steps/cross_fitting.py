@@ -153,12 +153,19 @@ def _in_part(place: Path, part: int, name: str) -> Path:
 def _is_there(place: Path, part: int, n_subjects: int) -> bool:
     """Whether an earlier run has finished a part; its edges may be in the file of all parts."""
     whole, own = place / _ADJUSTED, _in_part(place, part, _ADJUSTED)
-    try:
-        latents = read_array(_in_part(place, part, _LATENTS))
-        read_array(whole if whole.exists() else own, memory_map=True)
-    except FileError:  # not there, or not whole
+    latents = _in_part(place, part, _LATENTS)
+    if not _is_readable(latents) or not (_is_readable(whole) or _is_readable(own)):
         return False
-    return len(latents) == n_subjects
+    return len(read_array(latents)) == n_subjects
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether an array is there, and not cut short."""
+    try:
+        read_array(path, memory_map=True)
+    except FileError:
+        return False
+    return True
 
 
 def _write_adjusted(aside: Path, model: Any, X: Any, confounds: Floats, reference: Floats) -> None:
@@ -197,12 +204,13 @@ def _joined_file(place: Path, within: Labels) -> StoredMatrices:
     """Put the subjects of all parts into one file, in their order; remove those of the parts."""
     whole = place / _ADJUSTED
     paths = [_in_part(place, part, _ADJUSTED) for part in range(N_PARTS)]
-    if not whole.exists():
-        with written_aside(whole) as aside:
+    if not _is_readable(whole):
+        with written_aside(whole, overwrite=True) as aside:
             _join(aside, within, paths)
+    joined = StoredMatrices(read_array(whole, memory_map=True))
     for path in paths:
         path.unlink(missing_ok=True)
-    return StoredMatrices(read_array(whole, memory_map=True))
+    return joined
 
 
 def _join(whole: Path, within: Labels, paths: Sequence[Path]) -> None:

@@ -43,7 +43,7 @@ def kept_certificate(place: Path, make: Callable[[], LeakageCertificate]) -> Lea
     (True, 0.05, 64)
     """
     file = place / "certificate.json"
-    with contextlib.suppress(FileError):  # not there, or not whole
+    with contextlib.suppress(FileError, KeyError, TypeError, ValueError):  # not there, or not whole
         return _from_json(read_json(file))
     found = make()
     with written_aside(file, overwrite=True) as aside:

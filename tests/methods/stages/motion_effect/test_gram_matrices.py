@@ -96,3 +96,16 @@ def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(
     assert found.noise == pytest.approx(exact.noise, rel=0.02)
     assert_allclose(found.variances, exact.variances, rtol=1e-10)
     assert_allclose(found.scores, exact.scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(700, 900), (900, 700)])
+@pytest.mark.parametrize("n_varying", [60, 300, 600])
+def test_edges_that_nobody_has_are_no_noise(monkeypatch, shape, n_varying):
+    table = with_factors(*shape, 3)
+    table[:, n_varying:] = 0
+    exact = leading_factors(table, None)
+    monkeypatch.setattr(spectrum, "_EXACT", 100)
+    monkeypatch.setattr(spectrum, "_SUBJECTS", 400)
+    found = leading_factors(blocked(table, 64), None)
+    assert found.n_signal == exact.n_signal == 3
+    assert found.noise == pytest.approx(exact.noise, rel=0.1)

@@ -151,10 +151,12 @@ def fit_effect_and_chance(
     if by_chance is None:
         by_chance = scores.by_chance(design, individual, iterations)
     relax = Relaxation(axis=1)
-    pooled: list[PooledEffect] | None = None
+    pooled: list[PooledEffect] = []
     for number in iterations.of("pooling"):
         scores, steps = _scores(counts, functions, state, design, groups)
         scaled = scores.per_log_rate(individual)
+        before = [effect.start for effect in pooled]
+        pooled = []  # designs are large; one at a time
         pooled = pool_each(
             np.clip(state.slopes + steps, -LARGEST_SLOPE, LARGEST_SLOPE),
             scores.own_variances(scaled),
@@ -163,7 +165,7 @@ def fit_effect_and_chance(
             scores.n_independent,
             tuning,
             iterations,
-            before=pooled,
+            before=before,
             keep_pattern=number > _PATTERNS_FREE_FOR,
             by_chance=by_chance,
         )
@@ -176,15 +178,14 @@ def fit_effect_and_chance(
     rates = state.rate_table(functions, counts)
     dispersion = fit_dispersion(counts, rates)
     slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
-    found = pooled or []
-    uncertainties, errors = uncertainties_of(found)
+    uncertainties, errors = uncertainties_of(pooled)
     effect = replace(
         state,
         dispersion=dispersion,
         dispersion_slopes=slopes,
         uncertainties=uncertainties,
         errors=errors,
-        chance=np.array([each.chance for each in found]),
+        chance=np.array([each.chance for each in pooled]),
     )
     return effect, by_chance
 

@@ -112,7 +112,8 @@ def _block_lanczos(
     """Return eigenvalues (k,) and eigenvectors (n, k) of what columns (n, j) are multiplied by."""
     width = max(min(max(n_vectors * _SHARE // 8, _LEAST_COLUMNS), rank // 2), 1)
     n_passes = min(_PASSES, rank // width)
-    # Subjects are in an order of their own, so that these numbers go with them.
+    # Subjects are in an order of their own, so that these numbers go with them. Those of edges go
+    # with their order; where the iteration has converged, the start does not matter.
     last = np.linalg.qr(np.random.default_rng(0).standard_normal((n, width)))[0]
     basis, inner = last, np.zeros((n_passes * width, n_passes * width))
     for number in range(n_passes):

@@ -152,7 +152,9 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
     gram, varies = gram_of_subjects(table if wide else table.rows(slice(_SUBJECTS)))
     width = int(varies.sum())
     values = np.linalg.eigvalsh(gram[:_SUBJECTS, :_SUBJECTS] / max(_SUBJECTS, width))
-    noise, _ = _noise(np.asarray(values[1:], np.float64), _SUBJECTS, width)
+    # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
+    n_none = max(_SUBJECTS - width, 1)
+    noise, _ = _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))
     edge = _noise_edge(min(n, width) / max(n, width))
     if wide:
         find = partial(leading_eigenvectors_of, gram)
