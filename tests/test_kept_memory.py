@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,21 @@ def test_little_memory_is_not_given_back(monkeypatch):
     give_back(1e6)
     with kept_memory(ARRAY):
         give_back(ARRAY)
+
+
+def test_a_system_without_threads_keeps_the_memory(monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def start_five(thread: threading.Thread) -> None:
+        if len(started) == 5:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_five)
+    give_back(ARRAY)
+    assert len(started) == 5
+    assert not any(thread.is_alive() for thread in started)
 
 
 OF_A_WORKER = """

@@ -100,6 +100,17 @@ def test_only_the_missing_fits_and_certificates_are_made(until_certifying, monke
     assert not PARTS.exists()
 
 
+def test_files_that_a_crash_has_cut_short_are_made_anew(until_certifying):
+    settings = until_certifying
+    stopped(settings, certifying, "repeated_certificate", stop_at=4)
+    for file in [*PARTS.glob("*/adjusted.npy"), *PARTS.rglob("part-1/adjusted.npy")]:
+        file.write_bytes(file.read_bytes()[:-8])
+    certificates = [*PARTS.rglob("certificate.json")]
+    assert len(certificates) == 3
+    certificates[0].write_text("{}")
+    finish_as_whole(settings)
+
+
 def test_a_disk_that_fills_up_in_the_second_part_loses_only_that_part(
     until_certifying, monkeypatch
 ):
