@@ -92,10 +92,14 @@ def test_threads_give_back_what_they_have_freed():
 
 
 def test_little_memory_is_not_given_back(monkeypatch):
-    monkeypatch.setattr("stillome.kept_memory._in_threads", None)
+    given = []
+    monkeypatch.setattr("stillome.kept_memory._in_threads", given.append)
     give_back(1e6)
     with kept_memory(ARRAY):
         give_back(ARRAY)
+    assert given == []
+    give_back(ARRAY)
+    assert len(given) == 1
 
 
 def test_a_system_without_threads_keeps_the_memory(monkeypatch):
