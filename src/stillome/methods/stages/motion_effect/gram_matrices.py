@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import EdgeTable
 from stillome.counts.workers import in_order
 
@@ -56,11 +56,10 @@ def columns(table: EdgeTable, slab: slice) -> NDArray[Any]:
     return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
 
 
-def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return Tᵀ T (E, E) of a table T, and which edges (E,) vary."""
+def gram_of_edges(table: EdgeTable) -> tuple[AnyFloats, NDArray[np.bool_]]:
+    """Return Tᵀ T (E, E) of a table T, in its precision, and which edges (E,) vary."""
     some = len(table) * -(-table.shape[1] // _LEAST_SLABS)
     slabs = slabs_of(table, min(_SLAB_ELEMENTS, some))
-    gram = np.empty((table.shape[1], table.shape[1]))
 
     def multiply(number: int) -> NDArray[Any]:
         """Return the products of one slab with itself and with all behind it."""
@@ -68,8 +67,11 @@ def gram_of_edges(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
         others = (first.T @ columns(table, slab) for slab in slabs[number + 1 :])
         return np.hstack([first.T @ first, *others])
 
+    gram: AnyFloats = np.empty((0, 0))
     products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
     for slab, product in zip(slabs, products, strict=True):
+        if not len(gram):
+            gram = np.empty((table.shape[1], table.shape[1]), product.dtype)
         gram[slab, slab.start :] = product
         gram[slab.start :, slab] = product.T
     return gram, np.diagonal(gram) > 0
@@ -101,9 +103,13 @@ def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floa
     )
 
 
-def leading_eigenvectors_of(matrix: Floats, n_vectors: int) -> tuple[Floats, Floats]:
+def leading_eigenvectors_of(matrix: AnyFloats, n_vectors: int) -> tuple[Floats, Floats]:
     """Return the same of a symmetric matrix (n, n) without negative eigenvalues."""
-    return _block_lanczos(lambda vectors: matrix @ vectors, len(matrix), len(matrix), n_vectors)
+
+    def multiply(vectors: Floats) -> Floats:
+        return np.asarray(matrix @ vectors.astype(matrix.dtype), np.float64)
+
+    return _block_lanczos(multiply, len(matrix), len(matrix), n_vectors)
 
 
 def _block_lanczos(

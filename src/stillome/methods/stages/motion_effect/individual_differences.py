@@ -42,16 +42,18 @@ class IndividualDifferences(NamedTuple):
     def find(cls, residual: AnyTable, n_lost: int = 1, tuning: StageTuning = STAGE_TUNING) -> Self:
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
         table = EdgeTable.of(residual)
-        means, spread = table.each(_mean_and_spread)
-        standard = table.then(_standardised, means, spread)
         if several_passes(table.shape):
-            standard = standard.stored()
-        spectrum = leading_factors(standard, None, n_lost)
+            table = table.stored()
+        spectrum = leading_factors(table.then(_standardised), None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal]
-        loadings = standard.each(lambda block: factors.T.astype(block.dtype) @ block)
+        per_unit = factors.T / np.sqrt(len(table))
+
+        def along(block: NDArray[Any]) -> NDArray[Any]:
+            centred, spread = _centred(block)
+            return np.asarray(per_unit.astype(block.dtype) @ centred) * np.isfinite(spread)
+
+        loadings = np.ascontiguousarray(table.each(along).T)
         reliability = spectrum.reliability()[None, : spectrum.n_signal]
-        varying = np.where(np.isfinite(spread), spread, 0) / np.sqrt(len(table))
-        loadings = np.ascontiguousarray((loadings * varying.astype(loadings.dtype)).T)
         return cls(loadings, reliability, factors, tuning.least_own)
 
     def apart_from(self, functions: AnyFloats, along: Floats) -> Self:
@@ -110,10 +112,15 @@ class IndividualDifferences(NamedTuple):
         return np.maximum(variances - explained, self.least_own * variances)
 
 
-def _mean_and_spread(block: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
-    means, spread = block.mean(axis=0), block.std(axis=0, dtype=np.float64)
-    return means, np.where(spread > _ROUNDING * np.abs(means), spread + 1e-12, np.inf)
+def _centred(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a block (n, e) less its means, and its spread (e,), infinite for constants."""
+    means = block.mean(axis=0)
+    centred = block - means
+    spread = np.sqrt(np.einsum("ne,ne->e", centred, centred) / len(block))
+    return centred, np.where(spread > _ROUNDING * np.abs(means), spread + 1e-12, np.inf)
 
 
-def _standardised(block: NDArray[Any], means: NDArray[Any], spread: Floats) -> NDArray[Any]:
-    return (block - means) / spread.astype(block.dtype)
+def _standardised(block: NDArray[Any]) -> NDArray[Any]:
+    centred, spread = _centred(block)
+    centred /= spread
+    return centred

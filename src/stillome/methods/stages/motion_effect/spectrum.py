@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_edges,
@@ -131,6 +131,7 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     width = int(varies.sum()) if varies.sum() > 1 else n_edges
     if not wide and width < n_edges:
         gram = gram[np.ix_(varies, varies)]
+    gram = np.asarray(gram, np.float64)
     gram /= max(n, width)
     decomposed = SymmetricSpectrum.of(gram)
     values = decomposed.values
@@ -173,7 +174,7 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
     return Spectrum(values[:n_kept], scores[:, :n_kept], noise, n, width)
 
 
-def _by_edges(table: EdgeTable, gram: Floats, n_vectors: int) -> tuple[Floats, Floats]:
+def _by_edges(table: EdgeTable, gram: AnyFloats, n_vectors: int) -> tuple[Floats, Floats]:
     """Return leading eigenvalues and scores from the products of all edges."""
     values, turns = leading_eigenvectors_of(gram, n_vectors)
     return values, _scores(table, turns)

@@ -29,11 +29,11 @@ from stillome.methods.stages.motion_effect.pooling import (
     uncertainties_of,
 )
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
-from stillome.methods.stages.replay.mills import inverse_mills_ratios
+from stillome.methods.stages.replay.probit_tables import PROBIT_RANGE, inverse_mills_ratios, probits
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
-_PROBIT_RANGE = (1e-12, 1 - 1e-9)
 _LARGEST_PROBIT = 8.0
+_STEP = 15 / 2**15  # of differences of probits while fitting; the largest is below 15
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
@@ -179,9 +179,10 @@ class _PresenceFit:
         self, empty: EdgeTable, below: EdgeTable, usual: EdgeTable, motion: MotionFunctions
     ) -> None:
         self.empty = empty
-        self.usual = usual.then(probits_of).stored()
-        self.probits = below.then(lambda block, of_usual: probits_of(block) - of_usual, self.usual)
-        self.probits = self.probits.stored()
+        self.usual = _kept(usual.then(probits))
+        self.probits = _kept(
+            below.then(lambda block, of_usual: probits(block) - of_usual, self.usual)
+        )
         self.functions, self.groups = motion.estimating, motion.groups
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
@@ -216,7 +217,9 @@ class _PresenceFit:
         probit += deviations.astype(np.float32) + usual
         probit += np.float32(self.reliance) * probits
         of_empty, of_present = inverse_mills_ratios(probit)
-        residual = np.where(empty, of_empty, -of_present)
+        residual = of_empty + of_present  # a choice between both takes five times as long
+        residual *= empty
+        residual -= of_present
         return _Derivatives(residual, np.multiply(of_empty, of_present, out=of_empty))
 
     def improve_deviations(self) -> None:
@@ -311,6 +314,12 @@ class _PresenceFit:
         return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 
 
+def _kept(table: EdgeTable) -> EdgeTable:
+    """Compute differences of probits once, and keep them in two bytes each."""
+    whole = table.then(lambda block: np.rint(block * np.float32(1 / _STEP)))
+    return whole.stored(np.int16).then(lambda block: block * np.float32(_STEP))
+
+
 def probits_of(shares: Floats) -> Floats:
     """Return the normal scores of probabilities, bounded."""
-    return np.asarray(special.ndtri(np.clip(shares, *_PROBIT_RANGE)))
+    return np.asarray(special.ndtri(np.clip(shares, *PROBIT_RANGE)))

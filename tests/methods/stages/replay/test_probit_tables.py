@@ -1,10 +1,14 @@
-"""The table of inverse Mills ratios against the ratios themselves."""
+"""Tables of inverse Mills ratios and probits against these themselves."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from stillome.methods.stages.replay.mills import inverse_mills_ratios
+from stillome.methods.stages.replay.probit_tables import (
+    PROBIT_RANGE,
+    inverse_mills_ratios,
+    probits,
+)
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 3e-6), (np.float64, 1e-6)])
@@ -21,3 +25,9 @@ def test_beyond_the_ends_as_at_the_ends() -> None:
     first, second = inverse_mills_ratios(np.array([-9.0, -5.0, 5.0, 9.0]))
     assert first[0] == first[1]
     assert second[2] == second[3]
+
+
+def test_probits_near_to_those_of_the_normal_distribution() -> None:
+    shares = stats.norm.cdf(np.linspace(-9, 9, 100_001))
+    bounded = np.clip(shares, *PROBIT_RANGE)
+    np.testing.assert_allclose(probits(shares), stats.norm.ppf(bounded), atol=2e-6)
