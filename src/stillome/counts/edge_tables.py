@@ -203,11 +203,13 @@ class EdgeTable:
         store = self.plan.store(self.shape, dtype)
         blocks = self.plan.blocks(self.shape[1])
         read = self.read
+        n_bytes = store.dtype.itemsize * self.shape[0] * self.shape[1]
+        give_back(n_bytes)
         for _ in self._in_order(
             lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]
         ):
             pass
-        give_back(store.dtype.itemsize * self.shape[0] * self.shape[1])
+        give_back(n_bytes)
         return StoredTable.on(store, self.plan)
 
 

@@ -18,6 +18,7 @@ from stillome.counts.workers import in_order
 
 _SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time, at most
 _LEAST_SLABS = 5  # so that two workers have about as much to do
+_PIECES = 4  # of a slab, in which the others are read, so that they take little memory
 # Of columns that are added up in one product of all subjects. A product of fewer takes its time
 # for writing the answer.
 _ADDED_ELEMENTS = 2**21
@@ -42,36 +43,49 @@ def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
     return gram, np.concatenate(varies)
 
 
-def slabs_of(table: EdgeTable, n_elements: int) -> list[slice]:
-    """Return consecutive edges in whole blocks, about this many numbers of a table at a time."""
+def slabs_of(table: EdgeTable, n_elements: int, first: int = 0) -> list[slice]:
+    """Return consecutive edges in whole blocks, about this many numbers of a table at a time.
+
+    `first` is the first edge of a block.
+    """
     n, n_edges = table.shape
     width = max(n_elements // max(n, 1) // table.plan.width, 1) * table.plan.width
-    return [slice(start, min(start + width, n_edges)) for start in range(0, n_edges, width)]
+    return [slice(start, min(start + width, n_edges)) for start in range(first, n_edges, width)]
 
 
 def columns(table: EdgeTable, slab: slice) -> NDArray[Any]:
     """Return the columns (n, e) of consecutive blocks."""
     step = table.plan.width
-    starts = range(slab.start, slab.stop, step)
-    return np.hstack([table.read(slice(s, min(s + step, slab.stop))) for s in starts])
+    first = table.read(slice(slab.start, min(slab.start + step, slab.stop)))
+    if first.shape[1] == slab.stop - slab.start:
+        return first
+    found = np.empty((len(table), slab.stop - slab.start), first.dtype)
+    found[:, :step] = first
+    for start in range(slab.start + step, slab.stop, step):
+        edges = slice(start, min(start + step, slab.stop))
+        found[:, start - slab.start : edges.stop - slab.start] = table.read(edges)
+    return found
 
 
 def gram_of_edges(table: EdgeTable) -> tuple[AnyFloats, NDArray[np.bool_]]:
     """Return Tᵀ T (E, E) of a table T, in its precision, and which edges (E,) vary."""
-    some = len(table) * -(-table.shape[1] // _LEAST_SLABS)
-    slabs = slabs_of(table, min(_SLAB_ELEMENTS, some))
+    n, n_edges = table.shape
+    some = min(_SLAB_ELEMENTS, n * -(-n_edges // _LEAST_SLABS))
+    slabs = slabs_of(table, some)
 
     def multiply(number: int) -> NDArray[Any]:
         """Return the products of one slab with itself and with all behind it."""
-        first = columns(table, slabs[number])
-        others = (first.T @ columns(table, slab) for slab in slabs[number + 1 :])
+        slab = slabs[number]
+        first = columns(table, slab)
+        behind = slabs_of(table, some // _PIECES, slab.stop)
+        others = (first.T @ columns(table, piece) for piece in behind)
         return np.hstack([first.T @ first, *others])
 
     gram: AnyFloats = np.empty((0, 0))
     products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
     for slab, product in zip(slabs, products, strict=True):
         if not len(gram):
-            gram = np.empty((table.shape[1], table.shape[1]), product.dtype)
+            gram = np.empty((n_edges, n_edges), product.dtype)
         gram[slab, slab.start :] = product
         gram[slab.start :, slab] = product.T
     return gram, np.diagonal(gram) > 0
@@ -121,13 +135,16 @@ def _block_lanczos(
     # Subjects are in an order of their own, so that these numbers go with them. Those of edges go
     # with their order; where the iteration has converged, the start does not matter.
     last = np.linalg.qr(np.random.default_rng(0).standard_normal((n, width)))[0]
-    basis, inner = last, np.zeros((n_passes * width, n_passes * width))
-    for number in range(n_passes):
+    basis = np.empty((n, n_passes * width))
+    inner = np.zeros((n_passes * width, n_passes * width))
+    for start in range(0, n_passes * width, width):
+        now = slice(start, start + width)
+        basis[:, now] = last
+        known = basis[:, : now.stop]
         product = multiply(last)
-        inner[: basis.shape[1], number * width :][:, :width] = basis.T @ product
-        if number < n_passes - 1:
-            last = _orthonormal(product, basis)
-            basis = np.hstack([basis, last])
+        inner[: now.stop, now] = known.T @ product
+        if now.stop < len(inner):
+            last = _orthonormal(product, known)
     values, turns = np.linalg.eigh(inner, UPLO="U")
     kept = slice(None, -n_vectors - 1, -1)
     return values[kept], basis @ turns[:, kept]

@@ -39,10 +39,20 @@ class IndividualDifferences(NamedTuple):
     least_own: float = STAGE_TUNING.least_own
 
     @classmethod
-    def find(cls, residual: AnyTable, n_lost: int = 1, tuning: StageTuning = STAGE_TUNING) -> Self:
-        """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`)."""
+    def find(
+        cls,
+        residual: AnyTable,
+        n_lost: int = 1,
+        tuning: StageTuning = STAGE_TUNING,
+        *,
+        fast: bool = False,
+    ) -> Self:
+        """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`).
+
+        Those that are not `fast` to compute are kept where they are looked at several times.
+        """
         table = EdgeTable.of(residual)
-        if several_passes(table.shape):
+        if several_passes(table.shape) and not fast:
             table = table.stored()
         spectrum = leading_factors(table.then(_standardised), None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal]

@@ -150,34 +150,35 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
 def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     n, n_edges = table.shape
     wide = n <= min(n_edges, _PRODUCT)
+    gram: AnyFloats | None
     gram, varies = gram_of_subjects(table if wide else table.rows(slice(_SUBJECTS)))
     width = int(varies.sum())
-    values = np.linalg.eigvalsh(gram[:_SUBJECTS, :_SUBJECTS] / max(_SUBJECTS, width))
-    # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
-    n_none = max(_SUBJECTS - width, 1)
-    noise, _ = _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))
+    noise = _noise_of_some(gram[:_SUBJECTS, :_SUBJECTS], width)
+    if not wide:
+        gram = gram_of_edges(table)[0] if n_edges <= _PRODUCT else None
     edge = _noise_edge(min(n, width) / max(n, width))
-    if wide:
+    find = partial(leading_eigenvectors, table)
+    if gram is not None:
         find = partial(leading_eigenvectors_of, gram)
-    elif n_edges <= _PRODUCT:
-        find = partial(_by_edges, table, gram_of_edges(table)[0])
-    else:
-        find = partial(leading_eigenvectors, table)
     asked = _FIRST if n_factors is None else n_factors
     while True:
-        values, scores = find(asked)
+        values, vectors = find(asked)
         values = values / max(n, width)
         if n_factors is not None or values[-1] <= noise * edge or asked >= min(n, width):
             break
         asked *= 2
     n_kept = len(values) if n_factors is not None else int((values > noise * edge).sum())
-    return Spectrum(values[:n_kept], scores[:, :n_kept], noise, n, width)
+    kept = vectors[:, :n_kept]
+    scores = kept if wide or gram is None else _scores(table, kept)
+    return Spectrum(values[:n_kept], scores, noise, n, width)
 
 
-def _by_edges(table: EdgeTable, gram: AnyFloats, n_vectors: int) -> tuple[Floats, Floats]:
-    """Return leading eigenvalues and scores from the products of all edges."""
-    values, turns = leading_eigenvectors_of(gram, n_vectors)
-    return values, _scores(table, turns)
+def _noise_of_some(gram: Floats, width: int) -> float:
+    """Return the variance of the noise from products of 1,024 subjects in this many edges."""
+    values = np.linalg.eigvalsh(gram / max(_SUBJECTS, width))
+    # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
+    n_none = max(_SUBJECTS - width, 1)
+    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0]
 
 
 def _scores(table: EdgeTable, turns: Floats) -> Floats:
@@ -196,8 +197,8 @@ def _noise(values: Floats, n: int, width: int) -> tuple[float, float]:
     return max(middle / noise_median(round(ratio, 3)), least), _noise_edge(ratio)
 
 
-def _projected(block: NDArray[Any], turns: Floats) -> Floats:
-    return np.asarray(block @ turns.T.astype(block.dtype), np.float64)
+def _projected(block: NDArray[Any], turns: Floats) -> AnyFloats:
+    return np.asarray(block @ turns.T.astype(block.dtype))
 
 
 def _noise_edge(ratio: float) -> float:
