@@ -29,7 +29,8 @@ def model(data):
 
 
 def fitted(edges, motion) -> InvariantModel:
-    return fit_model(edges, motion, n_regions=V, n_components=6, lengths=None, covariates=None)
+    given = {"n_regions": V, "n_components": 6, "lengths": None, "covariates": None}
+    return fit_model(edges, motion, **given)[0]
 
 
 def test_the_unit_of_weights_does_not_matter(data):
@@ -103,7 +104,7 @@ def test_iterations_of_every_stage_are_recorded_and_stored(model):
 
 def test_another_tuning_record_is_used(model, data):
     strict = replace(TUNING, least_reliable=0.999)
-    other = fit_model(
+    other, _ = fit_model(
         *data, n_regions=V, n_components=6, lengths=None, covariates=None, tuning=strict
     )
     assert (other.encoder.weights == 0).all() and model.encoder.weights.any()

@@ -92,7 +92,7 @@ class PersonFit:
         if n_held_out:
             # Scores of subjects to whom the factors were fitted are too sure of themselves. So the
             # number of epochs is found with factors that have not seen the subjects held out.
-            apart, _ = fit.some(chosen).core(counts.rows(chosen))
+            apart, *_ = fit.some(chosen).core(counts.rows(chosen))
             self._trained(fit, apart, counts, (chosen, validation), generator)
             plan = replace(plan, max_epochs=max(self.progress.best_epoch, 1), patience=None)
             generator = torch.Generator().manual_seed(self.seed)

@@ -40,7 +40,7 @@ class ReplayedNetwork(InvFA):
         person.traits = none if known.traits is None else known.traits[order]
         self._person = person
         try:
-            self._full_model = self._fit_model(known)
+            self._full_model, _ = self._fit_model(known)
         finally:
             self._person = None
         self._use_weight(1.0, known)

@@ -154,18 +154,26 @@ class InvFA(ReweightedFactors):
         )
         known = known_subjects(data)
         self.training_hash_ = training_hash(data.edges)
-        self._full_model = self._fit_model(known)
-        self._use_weight(weight, known)
+        self._full_model, latent = self._fit_model(known)
+        self._use_weight(weight, known, latent if weight == 1 else None)
         check_unchanged(data.edges, self.training_hash_)
         warn_if_collapsed(self.diagnostics_, "Fit more subjects.")
         return self
 
-    def _use_weight(self, weight: float, known: KnownSubjects) -> None:
-        """Set what depends on the weight: the encoder, and the distribution of z and traits."""
+    def _use_weight(
+        self, weight: float, known: KnownSubjects, latent: Floats | None = None
+    ) -> None:
+        """Set what depends on the weight: the encoder, and the distribution of z and traits.
+
+        `latent` is z (n, K) of these subjects where it is known.
+        """
         self.invariance_weight_ = weight
         self.model_ = self._full_model.weighted(weight)
         self.n_iter_ = self.model_.n_iter
-        latent, sd = posteriors(self.model_, known.edges, known.motion)
+        if latent is None:
+            latent, sd = posteriors(self.model_, known.edges, known.motion)
+        else:
+            sd = np.broadcast_to(self.model_.encoder.posterior_sd, latent.shape)
         self.diagnostics_ = latent_diagnostics(latent, 2 * np.log(np.maximum(sd, 1e-6)))
         self.people_ = People.fit(latent, known.motion, known.traits, known.groups)
         self.confound_distribution_ = self.people_.confounds
@@ -272,7 +280,7 @@ class InvFA(ReweightedFactors):
         check_seed(self.random_state)
         check_memory(self.memory)
 
-    def _fit_model(self, known: KnownSubjects) -> InvariantModel:
+    def _fit_model(self, known: KnownSubjects) -> tuple[InvariantModel, Floats]:
         return fit_model(
             known.edges,
             known.motion,

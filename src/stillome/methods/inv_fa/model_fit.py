@@ -68,8 +68,8 @@ def fit_model(
     tuning: Tuning = TUNING,
     person: "PersonPart | None" = None,
     memory: float | None = None,
-) -> InvariantModel:
-    """Fit all parts.
+) -> tuple[InvariantModel, Floats]:
+    """Fit all parts; return the model and z (n, K).
 
     The result does not depend on the order of subjects, nor, up to rounding errors, on the order
     of confounds or regions.
@@ -99,12 +99,14 @@ def fit_model(
     with kept_memory(4 * len(table) * table.plan.width):
         known = table, confounds, covariates, levels, n_regions, lengths, n_components, tuning
         fit = replace(ModelFit.prepare(*known), person=person)
-        model = fit.model_of_counts() if fit.whole else fit.model_of_weights()
+        model, latent = fit.model_of_counts() if fit.whole else fit.model_of_weights()
         model = fit.with_unknown_motion(model)
         if isinstance(edges, CountRows):
             model = replace(model, own_units=OwnUnits.fit(edges, model.basis(given)))
     n_iterations = np.array([fit.iterations.n_iter.get(stage, 0) for stage in STAGES])
-    return replace(model, n_iterations=n_iterations)
+    in_given_order = np.empty_like(latent)
+    in_given_order[order] = latent
+    return replace(model, n_iterations=n_iterations), in_given_order
 
 
 class _Known(NamedTuple):
@@ -151,10 +153,11 @@ class ModelFit:
         tuning: Tuning,
     ) -> "ModelFit":
         """Describe the data: their unit and support, functions of motion, what edges share."""
-        whole = is_counted(edges)
-        unit = 1 / lattice_step(edges) if whole else weight_unit(edges)
+        step = lattice_step(edges)
+        whole = is_counted(step)
+        unit = 1 / step if whole else weight_unit(edges)
         counts = edges.then(partial(in_single, unit))
-        support = Support.find(edges, unit)
+        support = Support.find(edges, unit, step)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         inference, left_out = ConfoundInference.fit(counts, confounds, tuning, groups)
         ranks = edge_ranks(edges)
@@ -180,14 +183,13 @@ class ModelFit:
             iterations=Iterations(tuning.stages),
         )
 
-    def model_of_weights(self) -> InvariantModel:
-        """Fit to weights, which follow no known distribution."""
-        model, _ = self.core(self.counts)
+    def model_of_weights(self) -> tuple[InvariantModel, Floats]:
+        """Fit to weights, which follow no known distribution; return the model and z (n, K)."""
+        model, latent, _ = self.core(self.counts)
         if self.person is not None:
             model, _ = self.person(self, model, self.counts)
-        functions = self.motion.values
-        z = model.encode_known(self.counts, functions)
-        laws = model.laws(z, self.confounds, self.confounds, self.counts)
+            latent = model.encode_known(self.counts, self.motion.values)
+        laws = model.laws(latent, self.confounds, self.confounds, self.counts)
         log_rates = replace(self.counts, read=lambda edges: laws(edges).log_rates)
         spread, grain = fit_spread(self.counts, log_rates)
         none = np.zeros_like(model.decoder.dispersion_slopes)
@@ -197,16 +199,16 @@ class ModelFit:
         zeros = fit_zero_model(
             *(self.counts, functions_, self.design, tuning, self.iterations, self.motion.groups)
         )
-        return replace(model, decoder=decoder, zeros=zeros)
+        return replace(model, decoder=decoder, zeros=zeros), latent
 
-    def model_of_counts(self) -> InvariantModel:
+    def model_of_counts(self) -> tuple[InvariantModel, Floats]:
         """Fit to counts, in rounds where zeros are more than counts of 0."""
         counts: EdgeTable = self.counts
         known = _Known()
         for number in range(_ROUNDS):
-            model, effect_chance = self.core(counts, known.effect_chance)
+            model, latent, effect_chance = self.core(counts, known.effect_chance)
             counts = counts if self.person else self.counts  # presence needs no drawn ones
-            model, latent, presence_chance = self._with_presence(model, known)
+            model, presence_chance = self._with_presence(model, latent, known)
             known = _Known(model.presence, effect_chance, presence_chance)
             if number == _ROUNDS - 1 or not self._worth_another_round(model.presence):
                 break
@@ -214,13 +216,15 @@ class ModelFit:
         if self.person is not None:
             model, changed = self.person(self, model, counts)
             if changed:
-                model, latent, _ = self._with_presence(model, known)
+                latent = model.encode_known(self.counts, self.motion.values)
+                model, _ = self._with_presence(model, latent, known)
         laws = model.laws(latent, self.confounds, self.confounds, self.counts)
         stages = self.tuning.stages
         calibration, small = calibrate(self.counts, laws, self.ranks, self.floors, stages)
         functions, groups = self.motion.values, self.motion.groups
         spread = fit_effect_spread(self.counts, model.effect, functions, groups)
-        return replace(model, calibration=calibration, small=small, effect_spread=np.array(spread))
+        model = replace(model, effect_spread=np.array(spread))
+        return replace(model, calibration=calibration, small=small), latent
 
     def with_unknown_motion(self, model: InvariantModel) -> InvariantModel:
         """Regress z on inferred motion, for subjects whose motion is not known."""
@@ -255,8 +259,8 @@ class ModelFit:
 
     def core(
         self, counts: EdgeTable, by_chance: ChanceVariances | None = None
-    ) -> tuple[InvariantModel, ChanceVariances]:
-        """Fit effect, encoder and decoder; rates to `counts`, z always to the observed ones."""
+    ) -> tuple[InvariantModel, Floats, ChanceVariances]:
+        """Fit effect, encoder and decoder; rates to `counts`, z (n, K) to the observed ones."""
         functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
         effect, by_chance = _fit_effect(
             counts, self.motion, self.design, tuning, iterations, by_chance
@@ -265,8 +269,9 @@ class ModelFit:
         encoder = fit_encoder(
             values, self.motion, self.design, self.n_components, tuning, iterations
         )
-        z = encoder.decoder_input(encoder.encode(values, functions), functions, functions)
+        latent = encoder.encode(values, functions)
         del values  # as large as all connectomes, and the decoder does not need it
+        z = encoder.decoder_input(latent, functions, functions)
         shares = self.basis.confound_shares
         decoder = fit_decoder(
             counts, effect, functions, z, shares, tuning, iterations, self.motion.groups
@@ -291,13 +296,12 @@ class ModelFit:
             own_units=OwnUnits.none(n_functions),
             n_iterations=np.zeros(len(STAGES), np.intp),
         )
-        return model, by_chance
+        return model, latent, by_chance
 
     def _with_presence(
-        self, model: InvariantModel, known: "_Known"
-    ) -> tuple[InvariantModel, Floats, ChanceVariances | None]:
-        """Return the model with the probability of empty edges, z (n, K), and chance."""
-        latent = model.encode_known(self.counts, self.basis(self.confounds))
+        self, model: InvariantModel, latent: Floats, known: "_Known"
+    ) -> tuple[InvariantModel, ChanceVariances | None]:
+        """Return the model with the probability of empty edges of z (n, K), and chance."""
         presence, by_chance = fit_presence(
             self.counts.then(lambda block: block == 0),
             self._below(model.laws(latent, self.confounds, self.confounds, self.counts)),
@@ -309,7 +313,7 @@ class ModelFit:
             known.presence,
             known.presence_chance,
         )
-        return replace(model, presence=presence), latent, by_chance
+        return replace(model, presence=presence), by_chance
 
     def _below(self, laws: Callable[[slice], WeightLaw]) -> EdgeTable:
         """Return the probability of a count below the floor, in the law of every subject."""

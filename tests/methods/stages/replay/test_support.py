@@ -93,7 +93,7 @@ def test_no_fibres_at_all_are_no_floor():
 def test_the_step_of_the_values_is_found(make, step):
     values = make(np.minimum(scans(), 300))
     assert lattice_step(values) == pytest.approx(step)
-    assert is_counted(values) == (step >= 0.25)
+    assert is_counted(lattice_step(values)) == (step >= 0.25)
 
 
 @given(

@@ -24,6 +24,7 @@ _MOST_AT_FLOOR = 0.5  # share of subjects whose smallest count is the floor
 _MOST_AT_SHARE = 0.8  # the same for a relative floor
 _NEAR = 1.15  # a subject's smallest count over its relative floor
 _LEAST_CAPPED = 10
+_BEYOND = 1e38  # more than any value, also in single precision
 _ROUNDS = 10  # of raising values to a share of the total, which they raise in turn
 
 
@@ -51,9 +52,12 @@ class Support:
     step: Floats
 
     @classmethod
-    def find(cls, edges: AnyTable, unit: float) -> Self:
-        """Find the support of edges (n, E), which are multiplied by `unit` in the model."""
-        step = lattice_step(edges) * unit
+    def find(cls, edges: AnyTable, unit: float, step: float | None = None) -> Self:
+        """Find the support of edges (n, E), which are multiplied by `unit` in the model.
+
+        `step` is their `lattice_step`, which is found without.
+        """
+        step = unit * (lattice_step(edges) if step is None else step)
         values = EdgeTable.of(edges).then(partial(_rounded, step, unit))
         extent = Extent.of(values)
         used = np.isfinite(extent.smallest)
@@ -141,8 +145,10 @@ class Extent(NamedTuple):
         if isinstance(values, EdgeTable):
             smallest_, largest, total = zip(*values.answers(cls.of), strict=True)
             return cls(np.min(smallest_, axis=0), np.max(largest, axis=0), np.sum(total, axis=0))
-        smallest = np.where(values > 0, values, np.inf).min(axis=1)
-        return cls(np.asarray(smallest), values.max(axis=1), values.sum(axis=1))
+        # A sum takes less time than a choice.
+        smallest = (values + _BEYOND * (values <= 0)).min(axis=1)
+        smallest = np.where(smallest < _BEYOND, smallest, np.inf)
+        return cls(smallest, values.max(axis=1), values.sum(axis=1))
 
 
 def lattice_step(edges: AnyTable) -> float:
@@ -196,9 +202,9 @@ def _rounded(step: float, unit: float, block: NDArray[Any]) -> Floats:
     return values if step == 0 else np.round(values / step) * step
 
 
-def is_counted(edges: AnyTable) -> bool:
-    """Whether these are fibre counts, or means of a few of them, rather than weights."""
-    return lattice_step(edges) >= 1 / max(_FRACTIONS)
+def is_counted(step: float) -> bool:
+    """Whether values with this `lattice_step` are fibre counts, or means of a few of them."""
+    return step >= 1 / max(_FRACTIONS)
 
 
 def _relative_floor(smallest: Floats, largest: Floats, total: Floats, step: float) -> list[float]:
