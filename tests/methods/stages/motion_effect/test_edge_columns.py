@@ -31,8 +31,10 @@ def test_products_are_the_same_where_edges_are_taken_in_pieces():
     weights = rng.uniform(1, 2, len(dense))
     assert_allclose(columns.gram(weights), dense.T @ (weights[:, None] * dense), atol=1e-9)
     assert_allclose(columns.back(weights), dense.T @ weights, atol=1e-9)
-    matrix = rng.standard_normal((107, 107))
-    assert_allclose(columns.squares(matrix), ((dense @ matrix) * dense).sum(axis=1), atol=1e-9)
+    matrix, share, own = rng.standard_normal((107, 107)), *rng.uniform(0, 1, (2, 107))
+    rows = dense * (share - weights[:, None])
+    expected = ((rows @ matrix) * rows).sum(axis=1) + dense**2 @ own
+    assert_allclose(columns.squares(matrix, share, weights, own), expected, atol=1e-9)
 
 
 def test_products_are_those_of_the_array(both):
@@ -48,7 +50,8 @@ def test_products_are_those_of_the_array(both):
         assert_allclose(design.back(values), dense.T @ values, atol=1e-12)
         assert_allclose(design.back(values[:, 0]), dense.T @ values[:, 0], atol=1e-12)
     matrix = rng.standard_normal((16, 16))
-    assert_allclose(columns.squares(matrix), np.diag(dense @ matrix @ dense.T), atol=1e-12)
+    found = columns.squares(matrix, np.ones(16), np.zeros(E), np.zeros(16))
+    assert_allclose(found, np.diag(dense @ matrix @ dense.T), atol=1e-12)
 
 
 def test_errors_that_edges_share_have_the_covariance_of_their_parts(both):

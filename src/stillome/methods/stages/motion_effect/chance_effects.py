@@ -137,7 +137,7 @@ class EdgeScores(NamedTuple):
         for slope, own in zip(slopes, self.own_variances(individual), strict=True):
             start = models[-1] if models else None
             arguments = slope, own, design, individual, self.n_independent
-            models.append(pooling(*arguments, columns=columns, start=start))
+            models.append(pooling(*arguments, columns=columns, start=start, of_chosen=True))
         return models[len(before) :]
 
     def _apart(self) -> EdgeTable:

@@ -187,17 +187,29 @@ class EdgeColumns:
             found[regions] += incidence @ values[edges]
         return found
 
-    def squares(self, matrix: Floats) -> Floats:
-        """Return d M dᵀ for the row d of every edge, (E,), and a matrix M (Q, Q)."""
+    def squares(self, matrix: Floats, share: Floats, kept: Floats, own: Floats) -> Floats:
+        """Return r M rᵀ + Σ own d² of every edge, (E,), for its row d and r = d · (share − kept).
+
+        Parameters
+        ----------
+        matrix : array of shape (Q, Q)
+            M.
+        share, own : arrays of shape (Q,)
+        kept : array of shape (E,)
+        """
         dense, regions = self._places
         both = (matrix + matrix.T) / 2
-        own, cross = both[np.ix_(dense, dense)], 2 * both[np.ix_(regions, dense)]
-        pairs = both[np.ix_(regions, regions)]
-        alone = np.diagonal(pairs)
-        found = alone[self.first] + alone[self.second] + 2 * pairs[self.first, self.second]
+        inner, cross = both[np.ix_(dense, dense)], 2 * both[np.ix_(regions, dense)]
+        pairs, alone = both[np.ix_(regions, regions)], own[regions]
+        first, second = (share[regions][ends] - kept for ends in (self.first, self.second))
+        found = first**2 * np.diagonal(pairs)[self.first] + alone[self.first]
+        found += second**2 * np.diagonal(pairs)[self.second] + alone[self.second]
+        found += 2 * first * second * pairs[self.first, self.second]
         for edges, _ in self._pieces:
-            turned = self.dense[edges] @ own
-            turned += cross[self.first[edges]]
-            turned += cross[self.second[edges]]
-            found[edges] += np.einsum("eq,eq->e", turned, self.dense[edges])
+            found[edges] += self.dense[edges] ** 2 @ own[dense]
+            rows = self.dense[edges] * (share[dense] - kept[edges, None])
+            turned = rows @ inner
+            turned += first[edges, None] * cross[self.first[edges]]
+            turned += second[edges, None] * cross[self.second[edges]]
+            found[edges] += np.einsum("eq,eq->e", turned, rows)
         return np.asarray(found)

@@ -237,11 +237,12 @@ def fit_pooling(
     start: MixedModel | None = None,
     own_scale: Floats | None = None,
     columns: EdgeColumns | None = None,
+    of_chosen: bool = False,
 ) -> MixedModel:
     """Fit the mixed model of `pool_effects`, without a low-rank pattern.
 
     Groups of coefficients: regions, the map, individual differences (those that are there) and,
-    where all variances may vanish, features.
+    where all variances may vanish, features. `of_chosen` is as in `fit_mixed_model`.
     """
     smallest = _TINY if may_vanish else None
     full = columns or design.with_individual(individual.loadings)
@@ -256,7 +257,9 @@ def fit_pooling(
         # Free weights of features, learned from few edges, would be extrapolated to all others.
         groups, floors = [*groups, slice(0, ends[0])], [*floors, smallest]
     return fit_mixed_model(
-        estimates, variances, full, groups, [*floors, smallest], iterations, start, own_scale
+        *(estimates, variances, full, groups, [*floors, smallest]),
+        *(iterations, start, own_scale),
+        of_chosen=of_chosen,
     )
 
 

@@ -3,6 +3,7 @@
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import eigh
 
 from stillome.arrays import Floats
 from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
@@ -42,32 +43,37 @@ class SharedErrors(NamedTuple):
 
     def variances(self) -> Floats:
         """Return the variance of every edge, (E,)."""
-        design, share, shared = self.design, self.share, self.share[:, None] * self.covariance
-        both = design.squares(shared * share + np.diag(self.unknown))
-        crossed, own = design.squares(shared), design.squares(self.covariance)
-        # Where own deviations make up for all of it, rounding errors may have either sign.
-        return np.maximum(both - 2 * self.kept * crossed + self.kept**2 * own, 0)
+        return self.design.squares(self.covariance, self.share, self.kept, self.unknown)
 
     def directions(self) -> Floats:
-        """Return independent directions (16, E), each to be times a standard normal number."""
-        design, share = self.design, self.share
-        values, vectors = np.linalg.eigh(self.covariance)
-        roots = vectors * np.sqrt(np.maximum(values, 0))
+        """Return independent directions (16, E), each to be times a standard normal number.
+
+        Those in which the chosen edges vary most.
+        """
+        design, roots = self.design, _root(self.covariance)
         used = np.flatnonzero(self.unknown > 0)
         free = np.zeros((len(self.unknown), len(used)))
         free[used, np.arange(len(used))] = np.sqrt(self.unknown[used])
         # All errors are D first − diag(kept) D then, times independent standard normal numbers.
-        first = np.hstack([share[:, None] * roots, free])
+        first = np.hstack([self.share[:, None] * roots, free])
         then = np.hstack([roots, np.zeros_like(free)])
-        ones, once, twice = (design.gram(self.kept**power) for power in (0, 1, 2))
+        some = self.of_chosen()
+        ones, once, twice = (some.design.gram(some.kept**power) for power in (0, 1, 2))
         cross = first.T @ once @ then
         gram = first.T @ ones @ first - cross - cross.T + then.T @ twice @ then
-        _, turns = np.linalg.eigh(gram)
-        found = [
-            design.dot(first @ turn) - self.kept * design.dot(then @ turn)
-            for turn in turns[:, ::-1][:, :_N_ERRORS].T
-        ]
-        return np.pad(np.stack(found), ((0, _N_ERRORS - len(found)), (0, 0)))
+        strongest = max(len(gram) - _N_ERRORS, 0), len(gram) - 1
+        turns = eigh(gram, subset_by_index=strongest)[1][:, ::-1]
+        found = design.dot(first @ turns) - self.kept[:, None] * design.dot(then @ turns)
+        return np.pad(found.T, ((0, _N_ERRORS - found.shape[1]), (0, 0)))
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return R with R Rᵀ = covariance (Q, Q)."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance))
+    except np.linalg.LinAlgError:  # where a coefficient is known, up to rounding errors
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def strongest_directions(errors: Floats) -> Floats:

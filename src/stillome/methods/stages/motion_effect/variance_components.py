@@ -115,6 +115,8 @@ def fit_mixed_model(
     iterations: Iterations | None = None,
     start: MixedModel | None = None,
     own_scale: Floats | None = None,
+    *,
+    of_chosen: bool = False,
 ) -> MixedModel:
     """Fit by restricted maximum likelihood.
 
@@ -136,6 +138,8 @@ def fit_mixed_model(
         Of similar values; its variances are the first guess.
     own_scale : array of shape (E,), optional
         h; 1 without.
+    of_chosen : bool, default=False
+        Whether the model is that of the chosen edges: where only its variances are needed.
     """
     iterations = iterations or Iterations()
     scale = np.ones(1) if own_scale is None else own_scale
@@ -161,7 +165,7 @@ def fit_mixed_model(
         if iterations.converged(float(np.sqrt(max(step @ information @ step, 0.0)))):
             break
         log_variances = log_variances + step
-    return model if chosen is system else system.model(np.exp(log_variances))
+    return model if of_chosen or chosen is system else system.model(np.exp(log_variances))
 
 
 def _inverse(matrix: Floats) -> Floats:
