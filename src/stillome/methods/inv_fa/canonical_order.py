@@ -47,7 +47,8 @@ def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     known = Unitless.of(part for _, part in source.parts())
 
     def of_sets(part: NDArray[Any]) -> list[bytes]:
-        return [_hash(np.sort(row)) for row in known(part)]
+        # Sorted as they are given: short integers are sorted several times as fast as floats.
+        return [_hash(row) for row in known(np.sort(part, axis=1))]
 
     def key(subject: int) -> tuple[Any, ...]:
         own = hashes[subject]
@@ -97,4 +98,5 @@ def edge_ranks(edges: AnyTable) -> NDArray[np.intp]:
 
 
 def _hash(values: NDArray[Any]) -> bytes:
-    return hashlib.blake2b(values.astype("<f8").tobytes(), digest_size=16).digest()
+    together: Any = np.ascontiguousarray(values, "<f8")
+    return hashlib.blake2b(together, digest_size=16).digest()

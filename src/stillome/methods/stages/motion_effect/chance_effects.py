@@ -135,7 +135,7 @@ class EdgeScores(NamedTuple):
         models = [*before]
         columns = design.with_individual(individual.loadings)
         for slope, own in zip(slopes, self.own_variances(individual), strict=True):
-            start = models[-1] if models else None
+            start = models[-1].variances if models else None
             arguments = slope, own, design, individual, self.n_independent
             models.append(pooling(*arguments, columns=columns, start=start, of_chosen=True))
         return models[len(before) :]

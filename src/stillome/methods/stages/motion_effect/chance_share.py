@@ -27,6 +27,11 @@ class ChanceVariances(NamedTuple):
     groups: tuple[float, ...]
     own: float
 
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """Those of the groups, and of the own deviations."""
+        return *self.groups, self.own
+
     @classmethod
     def mean(cls, found: "list[ChanceVariances]") -> Self:
         """Return the mean over several; groups that are not in all of them are left out."""

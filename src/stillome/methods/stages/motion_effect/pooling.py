@@ -142,7 +142,9 @@ def pool_effects(
         arguments = variances, design, individual, n_subjects, iterations
         same = partial(fit_pooling, rest, *arguments, may_vanish=may_vanish, columns=columns)
         if start is None:
-            start = same()
+            # What chance gives is near, unless it is nothing: a variance that vanishes stays away.
+            near = None if may_vanish or by_chance is None else by_chance.variances
+            start = same(start=near)
         # Deviations are compared with the shared part of the fit before. Where the pattern is kept,
         # so is their scale: both settle in a few rounds, and would keep the rest from converging.
         scale = start.own_scale
@@ -150,7 +152,7 @@ def pool_effects(
             shared = columns.dot(np.pad(start.coefficients[:n_shared], (0, n_factors)))
             shared += estimates - rest
             scale = fit_own_scale(start.residual, variances, shared)
-        return same(start=start, own_scale=scale)
+        return same(start=start.variances, own_scale=scale)
 
     start = None if before is None else before.model
     if before is not None and keep_pattern:
@@ -234,7 +236,7 @@ def fit_pooling(
     iterations: Iterations | None = None,
     *,
     may_vanish: bool = False,
-    start: MixedModel | None = None,
+    start: tuple[float, ...] | None = None,
     own_scale: Floats | None = None,
     columns: EdgeColumns | None = None,
     of_chosen: bool = False,
@@ -242,7 +244,7 @@ def fit_pooling(
     """Fit the mixed model of `pool_effects`, without a low-rank pattern.
 
     Groups of coefficients: regions, the map, individual differences (those that are there) and,
-    where all variances may vanish, features. `of_chosen` is as in `fit_mixed_model`.
+    where all variances may vanish, features. `start` and `of_chosen` are as in `fit_mixed_model`.
     """
     smallest = _TINY if may_vanish else None
     full = columns or design.with_individual(individual.loadings)

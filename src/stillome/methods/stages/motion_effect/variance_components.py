@@ -50,6 +50,11 @@ class MixedModel(NamedTuple):
     own_scale: Floats
 
     @property
+    def variances(self) -> tuple[float, ...]:
+        """Those of the groups, and v_own."""
+        return *self.group_variances, self.own_variance
+
+    @property
     def own_variances(self) -> Floats:
         """Of the edges' own deviations, v_own h_e, shape (E,) or (1,)."""
         return np.asarray(self.own_variance * self.own_scale)
@@ -113,7 +118,7 @@ def fit_mixed_model(
     groups: list[slice],
     floors: list[float | None],
     iterations: Iterations | None = None,
-    start: MixedModel | None = None,
+    start: tuple[float, ...] | None = None,
     own_scale: Floats | None = None,
     *,
     of_chosen: bool = False,
@@ -134,8 +139,8 @@ def fit_mixed_model(
     floors : list of float or None, one per group and one for v_own
         Smallest variances; None for the penalty that keeps a variance from 0.
     iterations : Iterations, optional
-    start : MixedModel, optional
-        Of similar values; its variances are the first guess.
+    start : tuple of float, optional
+        The variances of similar values, the first guess: those of the groups, and v_own.
     own_scale : array of shape (E,), optional
         h; 1 without.
     of_chosen : bool, default=False
@@ -150,8 +155,8 @@ def fit_mixed_model(
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
     first = np.full(len(floors), 0.05 * np.var(chosen.values) + _TINY)
     # Groups can come and go, such as factors of individual differences.
-    if start is not None and len(start.group_variances) + 1 == len(floors):
-        first = np.array([*start.group_variances, start.own_variance])
+    if start is not None and len(start) == len(floors):
+        first = np.array(start)
     log_variances = np.maximum(np.log(np.maximum(first, _TINY)), lowest)
     for _ in iterations.of("variance components"):
         model = chosen.model(np.exp(log_variances))
