@@ -147,33 +147,33 @@ class _DecoderFit:
         def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
             shrink = 1 / (1 + rates * phi)
             weights, residual = rates * shrink, (counts - rates) * shrink
-            gradient = (self.design @ residual).astype(np.float64)
-            gradient -= now / self.prior_variance[:, None]
+            gradient = self.design @ residual
+            gradient -= now * own[:, None]
             return *self._centred_step(weights, gradient), *Moments.of(counts, rates)
 
-        current = np.vstack([self.offset, self.loadings]).astype(np.float64)
+        own = (1 / self.prior_variance).astype(self.dtype)
+        current = np.vstack([self.offset, self.loadings])
         step, variances, *moments = self.counts.each(of_block, self.rates, self.dispersion, current)
         self.dispersion = Moments(*moments).dispersion(len(self.latent)).astype(self.dtype)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
-        current += self.relax(step)
-        self.offset, self.loadings = (part.astype(self.dtype) for part in (current[0], current[1:]))
-        sizes = (current**2 + variances)[1:].mean(axis=1)
+        current += self.relax(step).astype(self.dtype)
+        self.offset, self.loadings = current[0], current[1:]
+        sizes = (current**2 + variances)[1:].mean(axis=1, dtype=np.float64)
         self.prior_variance[1:] = np.maximum(sizes, 1e-6)
         used = np.any(self.design, axis=1, keepdims=True)
         return in_standard_errors(step, np.where(used, 1 / variances, 0))
 
-    def _centred_step(self, weights: AnyFloats, gradient: Floats) -> tuple[Floats, Floats]:
+    def _centred_step(self, weights: AnyFloats, gradient: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
         """Return a step and posterior variances, both (1 + K, e), with approximate information.
 
         Units are taken to be uncorrelated around their mean under the weights of an edge. For
         normal z that is exact where weights are exponential in z, as those of rare edges.
         """
-        own = 1 / self.prior_variance[:, None]
-        sums = (self.design @ weights).astype(np.float64)
+        own = (1 / self.prior_variance).astype(self.dtype)[:, None]
+        sums = self.design @ weights
         total, means = sums[0] + own[0], sums[1:] / (sums[0] + own[0])
-        squares = (self.squares @ weights).astype(np.float64)
         # Rounding errors may have either sign where nobody differs.
-        information = np.maximum(squares - sums[1:] * means, 0) + own[1:]
+        information = np.maximum(self.squares @ weights - sums[1:] * means, 0) + own[1:]
         loadings = (gradient[1:] - means * gradient[0]) / information
         offset = gradient[0] / total - (means * loadings).sum(axis=0)
         variance = 1 / total + (means**2 / information).sum(axis=0)

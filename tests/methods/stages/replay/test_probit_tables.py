@@ -11,10 +11,11 @@ from stillome.methods.stages.replay.probit_tables import (
 )
 
 
-@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 3e-6), (np.float64, 1e-6)])
-def test_near_to_the_ratios(dtype: type, error: float) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_near_to_the_ratios(dtype: type) -> None:
     x = np.linspace(-5, 5, 100_001).astype(dtype)
     first, second = inverse_mills_ratios(x)
+    error = 8e-5  # half a cell times the largest slope, which is below 1
     exact = x.astype(np.float64)
     np.testing.assert_allclose(first, stats.norm.pdf(exact) / stats.norm.cdf(exact), atol=error)
     np.testing.assert_allclose(second, stats.norm.pdf(exact) / stats.norm.sf(exact), atol=error)
