@@ -188,6 +188,20 @@ def test_decoded_rates_are_those_of_the_subject(planted):
     assert_allclose(np.median(decoder.dispersion), 0.05, atol=0.025)
 
 
+def test_empty_units_change_nothing_in_the_decoder(planted):
+    active = planted.latent.any(axis=0)
+    assert 0 < active.sum() < len(active)
+    arguments = planted.counts, planted.effect, planted.motion.values
+    whole, some, none = (
+        fit_decoder(*arguments, latent, planted.shares)
+        for latent in (planted.latent, planted.latent[:, active], np.zeros((N, 2)))
+    )
+    assert_allclose(whole.loadings[active], some.loadings, atol=1e-5)
+    assert_allclose(whole.susceptibility[:, active], some.susceptibility, atol=1e-5)
+    assert not whole.loadings[~active].any() and not whole.susceptibility[:, ~active].any()
+    assert none.loadings.shape == (2, E) and not none.loadings.any()
+
+
 def test_rare_edges_of_many_subjects_need_no_more_iterations(planted):
     rng = np.random.default_rng(8)
     functions = np.resize(planted.motion.values, (20 * N, planted.motion.values.shape[1]))

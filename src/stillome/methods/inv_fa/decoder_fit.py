@@ -29,7 +29,6 @@ from stillome.methods.stages.convergence import (
 )
 from stillome.methods.stages.motion_effect.dispersion import (
     Moments,
-    fit_dispersion,
     fit_dispersion_slopes,
     likely_dispersion,
 )
@@ -70,7 +69,9 @@ def fit_decoder(
         Who is in the same half of the subjects; see `group_levels`.
     """
     iterations = iterations or Iterations(tuning.stages)
-    state = _DecoderFit(EdgeTable.of(counts), effect, functions, latent, shares, tuning)
+    used = _used(latent)
+    some = latent[:, used]
+    state = _DecoderFit(EdgeTable.of(counts), effect, functions, some, shares, tuning)
     susceptible = False
     for _ in iterations.of("decoder", _AT_MOST):
         change = state.improve_loadings()
@@ -83,18 +84,31 @@ def fit_decoder(
             susceptible = True
     if susceptible:
         state.confirm_susceptibility(two_halves(groups, len(counts)))
-    start = fit_dispersion(counts, state.rates)
+    start = state.dispersion.astype(np.float64)
     dispersion = likely_dispersion(counts, state.rates, start, iterations)
     slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, groups)
+    loadings = np.zeros((latent.shape[1], counts.shape[1]))
+    loadings[used] = state.loadings
+    susceptibility = np.zeros((len(shares), latent.shape[1]))
+    susceptibility[:, used] = state.susceptibility
     return Decoder(
         offset=state.offset.astype(np.float64),
-        loadings=state.loadings.astype(np.float64),
+        loadings=loadings,
         dispersion=dispersion,
         dispersion_slopes=slopes,
         grain=np.zeros(()),
-        susceptibility=state.susceptibility,
+        susceptibility=susceptibility,
         shares=shares,
     )
+
+
+def _used(latent: Floats) -> NDArray[np.intp]:
+    """Return which units of z (n, K) are not empty, which would take as long as others.
+
+    At least one, since arrays keep a column for it.
+    """
+    used = np.flatnonzero(latent.any(axis=0))
+    return used if len(used) else np.arange(min(latent.shape[1], 1))
 
 
 class _DecoderFit:

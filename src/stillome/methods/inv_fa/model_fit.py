@@ -21,6 +21,7 @@ from stillome.methods.inv_fa.calibrating import calibrate
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
 from stillome.methods.inv_fa.decoder_fit import fit_decoder
 from stillome.methods.inv_fa.encoder import encoder_input, fit_encoder
+from stillome.methods.inv_fa.equal_covariates import fit_effect_at_equal_covariates
 from stillome.methods.inv_fa.imputing import imputed
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.ordered_table import in_canonical_order, in_single
@@ -33,12 +34,7 @@ from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.effect import (
-    MotionEffect,
-    fit_effect_and_chance,
-    log_means,
-    refit_baseline,
-)
+from stillome.methods.stages.motion_effect.effect import log_means
 from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.count_law import probability_below
@@ -262,7 +258,7 @@ class ModelFit:
     ) -> tuple[InvariantModel, Floats, ChanceVariances]:
         """Fit effect, encoder and decoder; rates to `counts`, z (n, K) to the observed ones."""
         functions, tuning, iterations = self.motion.values, self.tuning, self.iterations
-        effect, by_chance = _fit_effect(
+        effect, by_chance = fit_effect_at_equal_covariates(
             counts, self.motion, self.design, tuning, iterations, by_chance
         )
         values = encoder_input(self.counts, effect, functions, whole=self.whole).stored()
@@ -328,27 +324,3 @@ class ModelFit:
 # From the fit, the model of the factors and the counts its rates were fitted to, to a model with
 # another person part, and whether that differs from the factors.
 PersonPart = Callable[[ModelFit, InvariantModel, EdgeTable], tuple[InvariantModel, bool]]
-
-
-def _fit_effect(
-    counts: EdgeTable,
-    motion: MotionFunctions,
-    design: EdgeDesign,
-    tuning: Tuning,
-    iterations: Iterations,
-    by_chance: ChanceVariances | None,
-) -> tuple[MotionEffect, ChanceVariances]:
-    """Fit the effect of motion at equal covariates, for functions of motion as they are."""
-    effect, by_chance = fit_effect_and_chance(
-        counts, motion.estimating, design, tuning.stages, iterations, by_chance, motion.groups
-    )
-    if motion.estimating is motion.values:
-        return effect, by_chance
-    effect = replace(
-        effect,
-        slopes=effect.slopes / motion.spread[:, None],
-        uncertainties=effect.uncertainties / motion.spread[:, None],
-        errors=effect.errors / motion.spread[:, None, None],
-        dispersion_slopes=effect.dispersion_slopes / motion.spread,
-    )
-    return refit_baseline(counts, motion.values, effect, iterations), by_chance

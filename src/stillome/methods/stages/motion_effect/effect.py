@@ -146,14 +146,15 @@ def fit_effect_and_chance(
     state = _fit_each_edge(counts, functions, iterations)
     if not functions.shape[1]:
         return state, NO_CHANCE
-    scores, _ = _scores(counts, functions, state, design, groups)
+    scores, steps = _scores(counts, functions, state, design, groups)
     individual = scores.factors(tuning)
     if by_chance is None:
         by_chance = scores.by_chance(design, individual, iterations)
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] = []
     for number in iterations.of("pooling"):
-        scores, steps = _scores(counts, functions, state, design, groups)
+        if pooled:
+            scores, steps = _scores(counts, functions, state, design, groups)
         scaled = scores.per_log_rate(individual)
         before = [effect.start for effect in pooled]
         pooled = []  # designs are large; one at a time

@@ -85,9 +85,10 @@ class IndividualDifferences(NamedTuple):
         removed = np.where(self.loadings.any(axis=1), removed, 0)
         left, turns = np.linalg.eigh(np.eye(cosines.shape[1]) - cosines.T @ cosines)
         root = (turns / np.sqrt(np.maximum(left, _TINY))) @ turns.T
-        loadings = (self.loadings - removed.T @ cosines) @ root
+        dtype = self.loadings.dtype
+        loadings = self.loadings - removed.T.astype(dtype) @ cosines.astype(dtype)
         return self._replace(
-            loadings=loadings.astype(self.loadings.dtype),
+            loadings=loadings @ root.astype(dtype),
             scores=(self.scores - directions @ cosines) @ root,
         )
 
@@ -110,7 +111,9 @@ class IndividualDifferences(NamedTuple):
         scaled = self._replace(loadings=self.loadings / information[:, None].astype(dtype))
         own, square = scaled.own_variances(variances, n_subjects), scaled.loadings**2
         # The mean of squares less own variances, weighted by 1 / own.
-        excess = (1 / own @ square - len(own)) / (1 / own).sum()
+        # Without an array of this size in double precision.
+        squares = np.einsum("e,ek->k", 1 / own, square, dtype=np.float64)
+        excess = (squares - len(own)) / (1 / own).sum()
         typical = np.maximum(excess, _TINY).astype(dtype)
         reliability = np.add(typical, own[:, None], out=square, casting="same_kind")
         return scaled._replace(reliability=np.divide(typical, reliability, out=square))
