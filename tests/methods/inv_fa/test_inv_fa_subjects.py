@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
+from moving_people import MovingPeople
+from stillome import InvFA
 from stillome.exceptions import ConfoundsError, InputError
+from stillome.methods.inv_fa.people import People
 from stillome.methods.inv_fa.training_subjects import check_seed, check_weight, known_subjects
 from stillome.methods.training_data import TrainingData
 
@@ -53,3 +56,18 @@ def test_weights_and_seeds():
     for seed in (-1, "seed", 0.5):
         with pytest.raises(InputError, match="random_state"):
             check_seed(seed)
+
+
+@pytest.mark.filterwarnings("ignore::stillome.exceptions.StillomeWarning")
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+def test_traits_are_learned_from_the_z_that_the_same_subjects_have_later(weight):
+    people = MovingPeople()
+    motion = people.motion[:, None].copy()
+    motion[7] = np.nan
+    known = ~np.isnan(motion[:, 0])
+    model = InvFA(3, invariance_weight=weight).fit(people.X, people.traits, confounds=motion)
+    latent = model.transform(people.X[known], confounds=motion[known])
+    anew = People.fit(latent, motion[known], people.traits[known]).to_arrays()
+    assert model.people_.latent_sd.max() > 0.1
+    for name, values in model.people_.to_arrays().items():
+        assert_allclose(values, anew[name], atol=1e-6, err_msg=name)

@@ -47,7 +47,7 @@ def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     known = Unitless.of(part for _, part in source.parts())
 
     def of_sets(part: NDArray[Any]) -> list[bytes]:
-        # Sorted as they are given: short integers are sorted several times as fast as floats.
+        # Sorted as they are given: whole numbers are sorted several times as fast as floats.
         return [_hash(row) for row in known(np.sort(part, axis=1))]
 
     def key(subject: int) -> tuple[Any, ...]:

@@ -165,8 +165,12 @@ def fit_encoder(
     iterations : Iterations, optional
     """
     table = EdgeTable.of(values)
-    offset, scale = table.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
-    scale = np.where(scale > _CONSTANT, scale, 1).astype(scale.dtype)
+    # In double precision: errors of single sums would pass for differences of constant edges.
+    double = np.float64
+    offset, scale = table.each(
+        lambda x: (x.mean(axis=0, dtype=double), x.std(axis=0, dtype=double))
+    )
+    scale = np.where(scale > _CONSTANT, scale, 1)
     standard = table.then(_standardised, offset, scale)
     drift, first = _fit_drift(standard, motion, design, tuning, iterations)
     standard = standard.then(partial(_without_drift, motion.values), drift)
@@ -179,8 +183,8 @@ def fit_encoder(
     latent = standard.total(_along, weights.T)
     remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
-        offset=offset.astype(np.float64),
-        scale=scale.astype(np.float64),
+        offset=offset,
+        scale=scale,
         drift=drift,
         weights=weights,
         posterior_sd=np.sqrt(1 - share),

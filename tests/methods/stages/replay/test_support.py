@@ -93,7 +93,13 @@ def test_no_fibres_at_all_are_no_floor():
 def test_the_step_of_the_values_is_found(make, step):
     values = make(np.minimum(scans(), 300))
     assert lattice_step(values) == pytest.approx(step)
-    assert is_counted(lattice_step(values)) == (step >= 0.25)
+
+
+def test_means_of_a_few_scans_are_counted_and_rounded_weights_are_not():
+    counts = scans()
+    assert is_counted(lattice_step(counts)) and is_counted(lattice_step(counts / 4))
+    assert not is_counted(lattice_step(np.round(counts * np.pi, 1)))
+    assert not is_counted(lattice_step(counts * np.pi))
 
 
 @given(

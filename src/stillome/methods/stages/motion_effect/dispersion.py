@@ -84,7 +84,7 @@ def likely_dispersion(
     ----------
     counts, rates : arrays or tables of shape (n, E)
     start : array of shape (E,)
-        From `fit_dispersion`.
+        By moments.
     iterations : Iterations, optional
     """
     iterations = iterations or Iterations()

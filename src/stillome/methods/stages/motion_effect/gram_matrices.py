@@ -22,6 +22,7 @@ _PIECES = 4  # of a slab, in which the others are read, so that they take little
 # Of columns that are added up in one product of all subjects. A product of fewer takes its time
 # for writing the answer.
 _ADDED_ELEMENTS = 2**21
+_ROWS = 256  # of a matrix that are multiplied at a time
 # Columns that are multiplied at a time: 3 for every 8 eigenvectors, and at least 48. Eight passes
 # then span three times as many dimensions as are asked for.
 _SHARE, _LEAST_COLUMNS = 3, 48
@@ -119,9 +120,11 @@ def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floa
 
 def leading_eigenvectors_of(matrix: AnyFloats, n_vectors: int) -> tuple[Floats, Floats]:
     """Return the same of a symmetric matrix (n, n) without negative eigenvalues."""
+    pieces = [slice(start, start + _ROWS) for start in range(0, len(matrix), _ROWS)]
 
     def multiply(vectors: Floats) -> Floats:
-        return np.asarray(matrix @ vectors.astype(matrix.dtype), np.float64)
+        # In double precision, without a copy of the matrix: weak factors need the digits.
+        return np.vstack([matrix[rows].astype(np.float64) @ vectors for rows in pieces])
 
     return _block_lanczos(multiply, len(matrix), len(matrix), n_vectors)
 

@@ -127,7 +127,8 @@ class IndividualDifferences(NamedTuple):
 
 def _centred(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a block (n, e) less its means, and its spread (e,), infinite for constants."""
-    means = block.mean(axis=0)
+    # Added up in single precision, means of constants would be off by more than `_ROUNDING`.
+    means = block.mean(axis=0, dtype=np.float64).astype(block.dtype)
     centred = block - means
     spread = np.sqrt(np.einsum("ne,ne->e", centred, centred) / len(block))
     return centred, np.where(spread > _ROUNDING * np.abs(means), spread + 1e-12, np.inf)

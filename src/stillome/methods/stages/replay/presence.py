@@ -217,9 +217,9 @@ class _PresenceFit:
         probit += deviations.astype(np.float32) + usual
         probit += np.float32(self.reliance) * probits
         of_empty, of_present = inverse_mills_ratios(probit)
-        residual = of_empty + of_present  # a choice between both takes five times as long
-        residual *= empty
-        residual -= of_present
+        # A choice between both takes five times as long; a difference of their sum loses digits.
+        residual = of_empty * empty
+        residual -= of_present * np.logical_not(empty)
         return _Derivatives(residual, np.multiply(of_empty, of_present, out=of_empty))
 
     def improve_deviations(self) -> None:

@@ -11,7 +11,7 @@ from stillome.arrays import AnyFloats, Floats
 LARGEST_ARGUMENT = 5.0
 PROBIT_RANGE = (1e-12, 1 - 1e-9)
 _LOGIT_CELLS = 8192
-# Of the ratios, which are not interpolated: errors are below 1e-4, as those of kept probits.
+# Of the ratios, which are not interpolated: errors are below 1e-4, and probits are kept to 2e-4.
 _CELLS = 2**16
 
 
