@@ -16,7 +16,7 @@ import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable, Kind, of_kind
-from stillome.methods.inv_fa.moments import log_moments
+from stillome.methods.inv_fa.moments import log_moments, means_and_spreads
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.inv_fa.spreads import bounded_exp, fit_common_scale
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
@@ -165,11 +165,7 @@ def fit_encoder(
     iterations : Iterations, optional
     """
     table = EdgeTable.of(values)
-    # In double precision: errors of single sums would pass for differences of constant edges.
-    double = np.float64
-    offset, scale = table.each(
-        lambda x: (x.mean(axis=0, dtype=double), x.std(axis=0, dtype=double))
-    )
+    offset, scale = table.each(means_and_spreads)
     scale = np.where(scale > _CONSTANT, scale, 1)
     standard = table.then(_standardised, offset, scale)
     drift, first = _fit_drift(standard, motion, design, tuning, iterations)

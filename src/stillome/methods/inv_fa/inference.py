@@ -10,6 +10,7 @@ from scipy.linalg import cholesky, lapack
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.methods.inv_fa.moments import means_and_spreads
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.stages.motion_effect.gram_matrices import gram_of_subjects
 
@@ -75,8 +76,8 @@ class ConfoundInference:
         targets = confounds[: tuning.max_subjects]
         table = EdgeTable.of(counts).rows(slice(len(targets)))
         logs = table.then(lambda block: np.log1p(block.astype(np.float32)))
-        center, scale = logs.each(lambda block: (block.mean(axis=0), block.std(axis=0)))
-        scale = np.where(scale > 1e-6, scale, 1).astype(np.float32)
+        center, scale = logs.each(means_and_spreads)
+        center, scale = (a.astype(np.float32) for a in (center, np.where(scale > 1e-6, scale, 1)))
         standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
         kernel = gram_of_subjects(standard)[0]
         kernel /= standard.shape[1]

@@ -1,7 +1,8 @@
-"""Mean and standard deviation of log(1 + count) for negative binomial counts, from a table.
+"""Mean and standard deviation of log(1 + count): of data, and of negative binomial counts.
 
-The table is computed once: a negative binomial is a gamma mixture of Poisson distributions, whose
-moments are exact sums for small rates and a Taylor series for large ones.
+Those of negative binomial counts stand in a table, computed once: a negative binomial is a gamma
+mixture of Poisson distributions, whose moments are exact sums for small rates and a Taylor series
+for large ones.
 """
 
 from functools import lru_cache
@@ -51,6 +52,21 @@ def log_moments(rates: AnyFloats, dispersions: AnyFloats) -> LogMoments:
         for corners in _corners(rates.dtype.str)
     )
     return LogMoments(mean, np.exp(log_sd, out=log_sd))
+
+
+def means_and_spreads(values: AnyFloats) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of every column (n, e), in double precision.
+
+    In single precision, a column of equal numbers has a spread where subjects are many: sums of
+    them are off by more than rounding errors.
+
+    Examples
+    --------
+    >>> _, spreads = means_and_spreads(np.full((10_000, 1), 0.1, np.float32))
+    >>> bool(spreads[0] < 1e-6)
+    True
+    """
+    return values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)
 
 
 def _bilinear(
