@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import zarr
-from scale import generate
+from scale import generate, size
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
@@ -65,7 +65,7 @@ def measure(name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="SUBJECTSxREGIONS")
+    parser.add_argument("--sizes", nargs="+", type=size, default=SIZES, metavar="SUBJECTSxREGIONS")
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
