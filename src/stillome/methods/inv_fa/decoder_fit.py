@@ -103,9 +103,9 @@ def fit_decoder(
 
 
 def _used(latent: Floats) -> NDArray[np.intp]:
-    """Return which units of z (n, K) are not empty, which would take as long as others.
+    """Return the units of z (n, K) that are not empty; the first where all are.
 
-    At least one, since arrays keep a column for it.
+    Empty ones have no loadings, and would take as long as others.
     """
     used = np.flatnonzero(latent.any(axis=0))
     return used if len(used) else np.arange(min(latent.shape[1], 1))

@@ -153,7 +153,7 @@ def fit_effect_and_chance(
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] = []
     for number in iterations.of("pooling"):
-        if pooled:
+        if number > 1:
             scores, steps = _scores(counts, functions, state, design, groups)
         scaled = scores.per_log_rate(individual)
         before = [effect.start for effect in pooled]

@@ -33,7 +33,7 @@ from stillome.methods.stages.replay.probit_tables import PROBIT_RANGE, inverse_m
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _LARGEST_PROBIT = 8.0
-_STEP = 15 / 2**15  # of differences of probits while fitting; the largest is below 15
+_STEP = 15 / 2**15  # of probits that are kept; the largest difference of two is below 15
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
@@ -217,7 +217,7 @@ class _PresenceFit:
         probit += deviations.astype(np.float32) + usual
         probit += np.float32(self.reliance) * probits
         of_empty, of_present = inverse_mills_ratios(probit)
-        # A choice between both takes five times as long; a difference of their sum loses digits.
+        # A choice between both takes longer; a difference of their sum loses digits.
         residual = of_empty * empty
         residual -= of_present * np.logical_not(empty)
         return _Derivatives(residual, np.multiply(of_empty, of_present, out=of_empty))
@@ -315,7 +315,7 @@ class _PresenceFit:
 
 
 def _kept(table: EdgeTable) -> EdgeTable:
-    """Compute differences of probits once, and keep them in two bytes each."""
+    """Compute probits, or differences of them, once, and keep them in two bytes each."""
     whole = table.then(lambda block: np.rint(block * np.float32(1 / _STEP)))
     return whole.stored(np.int16).then(lambda block: block * np.float32(_STEP))
 
