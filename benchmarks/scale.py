@@ -240,7 +240,7 @@ def by_processes(folder: Path, name: str) -> None:
 def on_paper() -> None:
     """Print bytes and blocks, computed and not measured."""
     from stillome.cluster.block_tasks import MOST_BLOCKS
-    from stillome.counts.edge_tables import BlockPlan
+    from stillome.counts.block_plan import BlockPlan
 
     for n, n_regions in ((45_000, 376), (45_000, 1054), (100_000, 400)):
         shape = (n, n_regions * (n_regions - 1) // 2)

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_info
 
 from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
 from stillome.cluster.engine import active_client, connected
-from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.edge_tables import EdgeTable
 from stillome.counts.workers import in_order, on_a_cluster
 from stillome.exceptions import ClusterError, ConfoundValueError, FileError, InputError
 from stillome.run.parallel import run_jobs
@@ -71,7 +72,9 @@ def test_a_full_disk_of_a_worker_is_one_sentence(client, shared):
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
 
-    table = EdgeTable(counts.shape, lambda edges: counts[:, edges], BlockPlan(9, shared=True))
+    table = EdgeTable.of_blocks(
+        counts.shape, lambda edges: counts[:, edges], BlockPlan(9, shared=True)
+    )
     client.run(limit, 1000)
     try:
         with pytest.raises(FileError) as said:

@@ -16,7 +16,8 @@ from moving_people import MovingPeople
 from stillome import InvFA
 from stillome.cohort.edges import edges_to_matrices
 from stillome.cohort.subject_rows import SubjectRows
-from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.edge_tables import EdgeTable
 from stillome.exceptions import FileError
 from stillome.methods.inv_fa.by_subjects import by_subjects
 from stillome.methods.inv_fa.imputing import imputed
@@ -108,7 +109,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, model, sh
 def test_counts_drawn_in_place_of_zeros_are_the_same(client, model, small_blocks):
     drawn = []
     for plan in (BlockPlan(22), BlockPlan(22, shared=True)):
-        table = EdgeTable(X.shape, lambda edges: X[:, edges], plan).stored(X.dtype)
+        table = EdgeTable.of_blocks(X.shape, lambda edges: X[:, edges], plan).stored(X.dtype)
         latent, floors = np.zeros((60, 4)), np.full((60, 1), 3.0)
         found = imputed(table, model.model_, latent, MOTION[:, None], floors, 1)
         drawn.append(found.subjects(slice(0, 60)))

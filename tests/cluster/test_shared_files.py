@@ -13,7 +13,8 @@ from numpy.testing import assert_array_equal
 
 from stillome.cluster.shared_files import SharedFile, _sweep_once
 from stillome.cohort.reopening import by_path
-from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.edge_tables import EdgeTable
 from stillome.exceptions import FileError
 
 COUNTS = np.random.default_rng(0).poisson(5, (500, 45)).astype(np.uint16)
@@ -21,7 +22,9 @@ COUNTS = np.random.default_rng(0).poisson(5, (500, 45)).astype(np.uint16)
 
 def test_a_stored_table_is_sent_as_a_path_and_stays_when_a_copy_goes(shared):
     plan = BlockPlan(4, shared=True)
-    table = EdgeTable(COUNTS.shape, lambda edges: COUNTS[:, edges], plan).stored(np.uint16)
+    table = EdgeTable.of_blocks(COUNTS.shape, lambda edges: COUNTS[:, edges], plan).stored(
+        np.uint16
+    )
     sent = pickle.dumps(table.store)
     assert len(sent) < 2000 < COUNTS.nbytes
     copy = pickle.loads(sent)

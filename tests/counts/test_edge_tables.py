@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
-from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.column_sums import column_sums
+from stillome.counts.edge_tables import EdgeTable, PerSubject
 from stillome.counts.workers import in_order, n_workers, working
 
 COUNTS = np.random.default_rng(0).poisson(5, (9, 23)).astype(np.float32)
@@ -13,7 +17,7 @@ COUNTS = np.random.default_rng(0).poisson(5, (9, 23)).astype(np.float32)
 @pytest.fixture(params=[(1, False), (4, True), (23, False), (40, True)])
 def table(request) -> EdgeTable:
     plan = BlockPlan(*request.param)
-    return EdgeTable(COUNTS.shape, lambda edges: COUNTS[:, edges], plan)
+    return EdgeTable.of_blocks(COUNTS.shape, lambda edges: COUNTS[:, edges], plan)
 
 
 def test_blocks_put_together_are_the_table(table):
@@ -75,3 +79,41 @@ def test_a_table_without_edges_has_answers_without_edges():
     table = EdgeTable.of(np.zeros((5, 0)))
     assert table.each(lambda block: block.sum(axis=0)).shape == (0,)
     assert table.total(lambda block: block.sum(axis=1)).tolist() == [0] * 5
+
+
+@given(n=st.integers(1, 3000), n_edges=st.integers(0, 40), width=st.integers(1, 70_000))
+def test_bands_have_every_subject_once_and_are_not_tiny(n, n_edges, width):
+    bands = BlockPlan(width).bands(n)
+    assert np.concatenate([np.arange(n)[band] for band in bands]).tolist() == list(range(n))
+    assert all(band.stop - band.start >= 64 for band in bands[:-1])
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_sums_by_bands_are_those_of_everybody_at_once(width):
+    counts = np.random.default_rng(0).poisson(2, (50_000, 7)).astype(np.float32)
+    table = EdgeTable.of_blocks(counts.shape, lambda edges: counts[:, edges], BlockPlan(width))
+    ages = PerSubject(np.linspace(0, 1, 50_000, dtype=np.float32)[:, None])
+    assert len(table.plan.bands(50_000)) > 1
+
+    doubled = table.pointwise(lambda block, age: 2 * block * age, ages)
+    assert_array_equal(doubled.array(), 2 * counts * ages.values)
+    assert_array_equal(doubled.stored().array(), doubled.array())
+
+    def each(block, age):
+        return column_sums(block), column_sums(block * age)
+
+    found = {}
+    for number in (1, 3):
+        with working(number):
+            found[number] = table.sums(each, ages)
+    assert_array_equal(found[1][1], found[3][1])  # the same bits for any number of workers
+    whole = counts.astype(np.float64)
+    assert_array_equal(found[1][0], whole.sum(axis=0))
+    assert_allclose(found[1][1], (whole * ages.values).sum(axis=0), rtol=1e-5)
+
+    def of_subjects(block, age):
+        return block.sum(axis=1), (block * age).max(axis=1)
+
+    totals, largest = table.total_by_subject(of_subjects, ages)
+    assert_array_equal(totals, counts.sum(axis=1))
+    assert totals.shape == largest.shape == (50_000,)

@@ -5,27 +5,29 @@ over edges. So a table here is a rule that gives the columns of a block of edges
 behind each other (`then`), summarised per edge (`each`) or added up over edges (`total`). Only what
 is expensive to compute is kept (`stored`), in memory or in a file.
 
+A block of many subjects is larger than the caches of a processor. Rules that treat every subject by
+itself (`pointwise`), and sums over subjects (`sums`, `total_by_subject`), go through it in bands of
+subjects whose temporary arrays fit into a cache.
+
 The width of blocks does not depend on how many are computed at a time, and sums are taken in the
 order of the blocks: the bits of an answer do not depend on the number of workers. Many
 blocks are added up in groups, so that a worker of a cluster sends one sum for a whole group.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from math import isqrt
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
-from stillome.counts.workers import MOST_WORKERS, in_order
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.block_store import BlockStore
+from stillome.counts.workers import in_order
 from stillome.kept_memory import give_back
 
-_ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
-_LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
-_TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
-_STORED = 4  # tables that a fit keeps at a time
+_EVERYBODY = slice(None)
+Tile: TypeAlias = Callable[[slice], NDArray[Any]]  # from consecutive subjects to their values
 
 
 class PerEdge(Protocol):
@@ -36,65 +38,16 @@ class PerEdge(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class BlockPlan:
-    """How a table is divided into blocks of edges, and where blocks are kept.
+@dataclass(frozen=True, eq=False)
+class PerSubject:
+    """Values (n, ...) of subjects, such as functions of motion, for rules that take them in bands.
 
     Attributes
     ----------
-    width : int
-        Edges of a block.
-    on_disk : bool
-        Whether stored blocks are kept in a file.
-    shared : bool
-        Whether they are kept in a file that the workers of a cluster read, who then compute.
+    values : array of shape (n, ...)
     """
 
-    width: int
-    on_disk: bool = False
-    shared: bool = False
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], memory: float | None = None) -> "BlockPlan":
-        """Plan for a table (n, E) and at most this many bytes of memory.
-
-        Examples
-        --------
-        >>> BlockPlan.of((1000, 2278)).on_disk, BlockPlan.of((1000, 2278), 2e7).on_disk
-        (False, True)
-        """
-        n, n_edges = max(shape[0], 1), max(shape[1], 1)
-        width = max(_ELEMENTS // n, _LEAST_WIDTH)
-        if memory is not None:
-            fits = int(memory / 2 / (4 * _TEMPORARIES * n * MOST_WORKERS))
-            width = max(min(width, fits), 1)
-        on_disk = memory is not None and 4 * _STORED * n * n_edges > memory
-        return cls(min(width, n_edges), on_disk)
-
-    def blocks(self, n_edges: int) -> list[slice]:
-        """Return the blocks of all edges, in order; an empty one where there are none."""
-        starts = range(0, max(n_edges, 1), self.width)
-        return [slice(start, min(start + self.width, n_edges)) for start in starts]
-
-    def groups(self, n_edges: int) -> list[list[slice]]:
-        """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
-
-        About twice the square root of their number: sums over edges are large, and each group
-        sends one, but every worker should have something to do.
-
-        Examples
-        --------
-        >>> [len(group) for group in BlockPlan(1).groups(2)], len(BlockPlan(1).groups(5000))
-        ([1, 1], 143)
-        """
-        blocks = self.blocks(n_edges)
-        size = max(isqrt(len(blocks)) // 2, 1)
-        return [blocks[start : start + size] for start in range(0, len(blocks), size)]
-
-    def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
-        """Return an empty place for the blocks of a table (n, E)."""
-        kind = SharedStore if self.shared else FileStore if self.on_disk else MemoryStore
-        return kind(shape, self.blocks(shape[1]), np.dtype(dtype))
+    values: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +57,9 @@ class EdgeTable:
     Attributes
     ----------
     shape : tuple of two int
-    read : callable
-        From a block of edges to an array (n, e), which nobody may change.
+    look : callable
+        From a block of edges to what gives the values (m, e) of consecutive subjects, which nobody
+        may change.
     plan : BlockPlan
 
     Examples
@@ -119,7 +73,7 @@ class EdgeTable:
     """
 
     shape: tuple[int, int]
-    read: Callable[[slice], NDArray[Any]]
+    look: Callable[[slice], Tile]
     plan: BlockPlan
 
     @classmethod
@@ -128,10 +82,25 @@ class EdgeTable:
         if isinstance(values, EdgeTable):
             return values
         shape = (values.shape[0], values.shape[1])
-        return cls(shape, lambda edges: values[:, edges], BlockPlan.of(shape))
+        return cls.of_blocks(shape, lambda edges: values[:, edges], BlockPlan.of(shape))
+
+    @classmethod
+    def of_blocks(
+        cls, shape: tuple[int, int], read: Callable[[slice], NDArray[Any]], plan: BlockPlan
+    ) -> "EdgeTable":
+        """Return the table (n, E) whose blocks of edges, (n, e), a function gives."""
+        return EdgeTable(shape, lambda edges: read(edges).__getitem__, plan)
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def beside(self, look: Callable[[slice], Tile]) -> "EdgeTable":
+        """Return another table of the same subjects and edges, in the same blocks."""
+        return EdgeTable(self.shape, look, self.plan)
+
+    def read(self, edges: slice) -> NDArray[Any]:
+        """Return a block of edges, (n, e), which nobody may change."""
+        return self.look(edges)(_EVERYBODY)
 
     def then(self, function: Callable[..., NDArray[Any]], *others: Any) -> "EdgeTable":
         """Return the table that a function makes of the blocks of this one.
@@ -143,26 +112,67 @@ class EdgeTable:
         *others
             Tables, arrays whose last axis are edges, or anything that is `PerEdge`.
         """
-        return EdgeTable(self.shape, self._rule(function, others), self.plan)
+        return self.of_blocks(self.shape, self._rule(function, others), self.plan)
+
+    def pointwise(self, function: Callable[..., NDArray[Any]], *others: Any) -> "EdgeTable":
+        """Return the same for a function that treats every subject by itself.
+
+        It is given the same subjects of all tables, and of others that are `PerSubject`.
+        """
+        tiles = self._tiles(others)
+
+        def look(edges: slice) -> Tile:
+            parts = tiles(edges)
+            return lambda rows: function(*(part(rows) for part in parts))
+
+        return self.beside(look)
 
     def each(self, function: Callable[..., Any], *others: Any) -> Any:
         """Return what a function says of every edge; arguments as for `then`.
 
         It returns an array, or a tuple of arrays, whose last axis are the edges of the block.
         """
-        found = list(self.answers(function, *others))
-        if isinstance(found[0], tuple):
-            return tuple(np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        return np.concatenate(found, axis=-1)
+        return _joined(list(self.answers(function, *others)), axis=-1)
+
+    def sums(self, function: Callable[..., Any], *others: Any) -> Any:
+        """Return sums over subjects of what a function returns; arguments as for `pointwise`.
+
+        It is given bands of subjects, and returns an array, or a tuple of arrays, whose last axis
+        are edges. Bands are added up in double precision.
+
+        Examples
+        --------
+        >>> counts = EdgeTable.of(np.array([[1, 2], [3, 4]]))
+        >>> weights = PerSubject(np.array([[10], [1]]))
+        >>> counts.sums(lambda block, own: (block * own).sum(axis=0), weights).tolist()
+        [13.0, 24.0]
+        """
+        tiles, bands = self._tiles(others), self.plan.bands(len(self))
+
+        def of_block(edges: slice) -> Any:
+            parts = tiles(edges)
+            return _sum(function(*(part(rows) for part in parts)) for rows in bands)
+
+        found = self._in_order(of_block, self.plan.blocks(self.shape[1]))
+        return _joined(list(found), axis=-1)
 
     def total(self, function: Callable[..., Any], *others: Any) -> Any:
         """Return the sum over blocks of what a function returns: an array, or a tuple of them."""
-        work = self._rule(function, others)
+        return self._total(self._rule(function, others))
 
-        def added(group: list[slice]) -> Any:
-            return work(group[0]) if len(group) == 1 else _sum(map(work, group))
+    def total_by_subject(self, function: Callable[..., Any], *others: Any) -> Any:
+        """Return the same of a function that treats every subject by itself, as in `pointwise`.
 
-        return _sum(self._by_groups(added))
+        It is given bands of subjects; the first axis of what it returns are subjects.
+        """
+        tiles, bands = self._tiles(others), self.plan.bands(len(self))
+
+        def of_block(edges: slice) -> Any:
+            parts = tiles(edges)
+            found = [function(*(part(rows) for part in parts)) for rows in bands]
+            return _joined(found, axis=0)
+
+        return self._total(of_block)
 
     def answers(self, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
         """Return what a function says of every block, in order."""
@@ -172,27 +182,36 @@ class EdgeTable:
         self, function: Callable[..., Any], others: tuple[Any, ...]
     ) -> Callable[[slice], Any]:
         """Return what gives the answer of a block."""
-        read = self.read  # and not the whole table, which may be sent to workers
+        tiles = self._tiles(others)
+        return lambda edges: function(*(part(_EVERYBODY) for part in tiles(edges)))
 
-        def work(edges: slice) -> Any:
-            return function(read(edges), *(of_edges(other, edges) for other in others))
-
-        return work
+    def _tiles(self, others: tuple[Any, ...]) -> Callable[[slice], list[Tile]]:
+        """Return what gives the parts of this table and of others that belong to a block."""
+        look = self.look  # and not the whole table, which may be sent to workers
+        return lambda edges: [look(edges), *(_part(other, edges) for other in others)]
 
     def _in_order(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
         few = 1 if len(items) == 1 else None
         return in_order(work, items, few, shared=self.plan.shared)
 
-    def _by_groups(self, work: Callable[[list[slice]], Any]) -> Iterator[Any]:
+    def _total(self, work: Callable[[slice], Any]) -> Any:
+        def added(group: list[slice]) -> Any:
+            return work(group[0]) if len(group) == 1 else _sum(map(work, group))
+
         groups = self.plan.groups(self.shape[1])
         few = 1 if len(groups) == 1 else None
-        return in_order(work, groups, few, shared=self.plan.shared, singly=True)
+        return _sum(in_order(added, groups, few, shared=self.plan.shared, singly=True))
 
     def rows(self, subjects: NDArray[np.intp] | slice) -> "EdgeTable":
         """Return the table of some subjects."""
-        n = len(range(self.shape[0])[subjects]) if isinstance(subjects, slice) else len(subjects)
-        read = self.read
-        return replace(self, shape=(n, self.shape[1]), read=lambda edges: read(edges)[subjects])
+        n = len(np.arange(self.shape[0])[subjects])
+        look = self.look
+
+        def read(edges: slice) -> NDArray[Any]:
+            tile = look(edges)
+            return tile(subjects) if isinstance(subjects, slice) else tile(_EVERYBODY)[subjects]
+
+        return self.of_blocks((n, self.shape[1]), read, self.plan)
 
     def array(self) -> NDArray[Any]:
         """Return the table as one array (n, E); for those that fit into memory."""
@@ -201,13 +220,20 @@ class EdgeTable:
     def stored(self, dtype: DTypeLike = np.float32) -> "StoredTable":
         """Compute all blocks once and keep them."""
         store = self.plan.store(self.shape, dtype)
-        blocks = self.plan.blocks(self.shape[1])
-        read = self.read
+        blocks, bands = self.plan.blocks(self.shape[1]), self.plan.bands(len(self))
+        look, shape = self.look, self.shape
+
+        def keep(job: tuple[int, slice]) -> None:
+            number, edges = job
+            tile = look(edges)
+            block = np.empty((shape[0], edges.stop - edges.start), store.dtype)
+            for rows in bands:
+                block[rows] = tile(rows)
+            store.write(number, block)
+
         n_bytes = store.dtype.itemsize * self.shape[0] * self.shape[1]
         give_back(n_bytes)
-        for _ in self._in_order(
-            lambda job: store.write(job[0], read(job[1])), [*enumerate(blocks)]
-        ):
+        for _ in self._in_order(keep, [*enumerate(blocks)]):
             pass
         give_back(n_bytes)
         return StoredTable.on(store, self.plan)
@@ -223,11 +249,9 @@ class StoredTable(EdgeTable):
     def on(cls, store: BlockStore, plan: BlockPlan) -> "StoredTable":
         """Return the table that a store holds, with the blocks of a plan."""
         width = plan.width
-
-        def read(edges: slice) -> NDArray[Any]:
-            return store.read(edges.start // width)
-
-        return cls(store.shape, read, plan, store)
+        return cls(
+            store.shape, lambda edges: store.read(edges.start // width).__getitem__, plan, store
+        )
 
     def subjects(self, rows: slice) -> NDArray[Any]:
         """Return all edges of consecutive subjects, (m, E)."""
@@ -248,6 +272,16 @@ def of_kind(values: Kind, function: Callable[..., NDArray[Any]], *others: Any) -
     return answer
 
 
+def pointwise_of_kind(values: Kind, function: Callable[..., NDArray[Any]], *others: Any) -> Kind:
+    """Apply a function as `EdgeTable.pointwise` does: a table to a table, an array to an array."""
+    answer: Any
+    if isinstance(values, EdgeTable):
+        answer = values.pointwise(function, *others)
+    else:
+        answer = function(values, *(o.values if isinstance(o, PerSubject) else o for o in others))
+    return answer
+
+
 def _sum(answers: Iterable[Any]) -> Any:
     """Add up arrays, or tuples of them, in order and in double precision."""
     several, sums = False, []
@@ -262,8 +296,23 @@ def _sum(answers: Iterable[Any]) -> Any:
     return tuple(sums) if several else sums[0]
 
 
-def of_edges(values: Any, edges: slice) -> Any:
-    """Return the part of a table, of an array or of anything `PerEdge` for a block of edges."""
+def _part(values: Any, edges: slice) -> Tile:
+    """Return what gives some subjects of a table, of values of subjects, or of what all share."""
     if isinstance(values, EdgeTable):
-        return values.read(edges)
+        return values.look(edges)
+    if isinstance(values, PerSubject):
+        return values.values.__getitem__
+    own = of_edges(values, edges)
+    return lambda rows: own
+
+
+def of_edges(values: Any, edges: slice) -> Any:
+    """Return the part of an array, or of anything `PerEdge`, for a block of edges."""
     return values[..., edges] if isinstance(values, np.ndarray) else values.of_edges(edges)
+
+
+def _joined(answers: list[Any], axis: int) -> Any:
+    """Put arrays, or tuples of them, behind each other."""
+    if isinstance(answers[0], tuple):
+        return tuple(np.concatenate(parts, axis=axis) for parts in zip(*answers, strict=True))
+    return np.concatenate(answers, axis=axis)

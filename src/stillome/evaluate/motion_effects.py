@@ -15,7 +15,7 @@ from stillome.cohort.edges import edge_indices, matrices_to_edges
 from stillome.cohort.motion_groups import MotionGroups
 from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.cohort.validation import as_floats, check_confounds, check_count
-from stillome.counts.edge_tables import BlockPlan
+from stillome.counts.block_plan import BlockPlan
 from stillome.exceptions import InputError
 
 # With fewer subjects a rank correlation is not reported.

@@ -19,7 +19,7 @@ from stillome.methods.inv_fa.parts import InvariantModel
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.linear.component_arrays import prefixed, under
 from stillome.methods.stages.numeric_limits import LOG_RATE_RANGE
-from stillome.methods.stages.replay.counterfactual import WeightLaw
+from stillome.methods.stages.replay.counterfactual import Laws, WeightLaw
 from stillome.methods.storage import ModelState
 
 Reads = Literal["scores", "residual", "log-counts"]
@@ -148,8 +148,8 @@ class NetworkModel(InvariantModel):
 
     def laws(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
-    ) -> Callable[[slice], WeightLaw]:
-        """Return `law` as a function of a block of edges of a table of these subjects."""
+    ) -> Laws:
+        """Return `law` by blocks of edges and by subjects, for a table of these subjects."""
         # The network gives all edges of a subject at once, so that its rates are kept.
         store = like.plan.store(like.shape, np.float64)
         for rows in subject_blocks(like.shape):
@@ -157,9 +157,14 @@ class NetworkModel(InvariantModel):
             store.write_rows(rows.start, self.law(latent[rows], confounds[rows], at).log_rates)
         rates, functions = StoredTable.on(store, like.plan), self.basis(confounds)
 
-        def of_block(edges: slice) -> WeightLaw:
-            log_rates = rates.read(edges)
-            return WeightLaw(log_rates, self.of_edges(edges).dispersions(log_rates, functions))
+        def of_block(edges: slice) -> Callable[[slice], WeightLaw]:
+            block, own = rates.look(edges), self.of_edges(edges)
+
+            def of_subjects(rows: slice) -> WeightLaw:
+                log_rates = block(rows)
+                return WeightLaw(log_rates, own.dispersions(log_rates, functions[rows]))
+
+            return of_subjects
 
         return of_block
 

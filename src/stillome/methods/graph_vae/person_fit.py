@@ -30,7 +30,7 @@ from stillome.methods.graph_vae.train import EpochRecord, Progress, copy_weights
 from stillome.methods.graph_vae.training_loop import checkpoint_name, run_training
 from stillome.methods.inv_fa.model_fit import ModelFit
 from stillome.methods.inv_fa.ordered_table import subject_blocks
-from stillome.methods.inv_fa.parts import InvariantModel
+from stillome.methods.inv_fa.parts import InvariantModel, log_rate_table
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion_slopes,
@@ -249,8 +249,8 @@ class PersonFit:
         laws = model.laws(
             *(model.remaining.removed(latent, functions), fit.confounds, fit.confounds, counts)
         )
-        log_rates = replace(fit.counts, read=lambda edges: laws(edges).log_rates)
-        rates = log_rates.then(lambda block: np.exp(block).astype(np.float32))
+        log_rates = log_rate_table(laws, fit.counts)
+        rates = log_rates.pointwise(lambda block: np.exp(block).astype(np.float32))
         dispersion = likely_dispersion(counts, rates, model.decoder.dispersion, fit.iterations)
         groups = fit.motion.groups
         slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)

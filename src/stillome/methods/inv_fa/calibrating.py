@@ -1,6 +1,5 @@
 """The calibration of quantiles and of small values, from some counts of a table."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,14 @@ from stillome.counts.edge_tables import EdgeTable
 from stillome.counts.workers import in_order
 from stillome.methods.stages.replay.calibration import Calibration, some_counts
 from stillome.methods.stages.replay.count_law import CountLaw
-from stillome.methods.stages.replay.counterfactual import WeightLaw, positions_in_step
+from stillome.methods.stages.replay.counterfactual import Laws, positions_in_step
 from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
 from stillome.methods.stages.stage_tuning import StageTuning
 
 
 def calibrate(
     counts: EdgeTable,
-    laws: Callable[[slice], WeightLaw],
+    laws: Laws,
     ranks: NDArray[np.intp],
     floors: Floats,
     tuning: StageTuning,
@@ -29,7 +28,7 @@ def calibrate(
     ----------
     counts : EdgeTable of shape (n, E)
     laws : callable
-        From a block of edges to the law of its counts.
+        The law of the counts.
     ranks : array of shape (E,)
         Of the edges, see `edge_ranks`.
     floors : array of shape (n, 1)
@@ -53,7 +52,7 @@ def calibrate(
 
 def _at(
     counts: EdgeTable,
-    laws: Callable[[slice], WeightLaw],
+    laws: Laws,
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
 ) -> tuple[Floats, Floats, Floats]:
@@ -63,7 +62,7 @@ def _at(
     def look(edges: slice) -> tuple[NDArray[np.intp], list[NDArray[Any]]]:
         here = np.flatnonzero((columns >= edges.start) & (columns < edges.stop))
         place = rows[here], columns[here] - edges.start
-        return here, [part[place] for part in (counts.read(edges), *laws(edges))]
+        return here, [part[place] for part in (counts.read(edges), *laws(edges)(slice(None)))]
 
     blocks = counts.plan.blocks(counts.shape[1])
     for here, parts in in_order(look, blocks, shared=counts.plan.shared):

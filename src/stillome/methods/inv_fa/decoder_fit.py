@@ -6,15 +6,12 @@ and Rubin 1977). Susceptibilities join when the loadings have converged; both al
 neither changes. Dispersions are estimated by moments meanwhile, and by likelihood at the end.
 """
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels, two_halves
-from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.edge_tables import AnyTable, EdgeTable, PerSubject, Tile
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.susceptibility import (
     AlongEffects,
@@ -126,10 +123,10 @@ class _DecoderFit:
         self.counts, self.effect, self.functions, self.tuning = counts, effect, functions, tuning
         self.dtype = functions.dtype
         self.latent, self.shares = latent, shares
-        # Of every subject: 1 for the offset and z, (1 + K, n), and the squares of z.
-        self.design = np.vstack([np.ones(len(latent)), latent.T]).astype(self.dtype)
-        self.squares = self.design[1:] ** 2
-        self.prior_variance = np.full(len(self.design), _START_VARIANCE)
+        # Of every subject: 1 for the offset and z, (n, 1 + K), and the squares of z.
+        self.design = np.column_stack([np.ones(len(latent)), latent]).astype(self.dtype)
+        self.squares = self.design[:, 1:] ** 2
+        self.prior_variance = np.full(self.design.shape[1], _START_VARIANCE)
         self.prior_variance[0] = _OFFSET_VARIANCE
         self.loadings = np.zeros((latent.shape[1], counts.shape[1]), self.dtype)
         self.offset = np.zeros(counts.shape[1], self.dtype)
@@ -142,15 +139,25 @@ class _DecoderFit:
     def rates(self) -> EdgeTable:
         """Rates (n, E) at the current estimates."""
         # Not kept: a table that its own rule refers to would stay on the disk for a while.
-        return replace(self.counts, read=self._rates)
+        return self._rate_table(np.hstack([self.design, self.moved]), self.effect.slopes)
 
-    def _own(self, edges: slice) -> AnyFloats:
-        """Return what z adds to the log rates of some edges, (n, e)."""
-        return np.asarray(self.offset[edges] + self.design[1:].T @ self.loadings[:, edges])
+    def _rate_table(self, design: AnyFloats, slopes: Floats) -> EdgeTable:
+        """Return rates of a design (n, 1 + K + P): of level, z and functions of motion."""
+        level = self.effect.baseline.astype(self.dtype) + self.offset
+        # One product for all parts of the log rates.
+        coefficients = np.vstack([level, self.loadings, slopes.astype(self.dtype)])
 
-    def _rates(self, edges: slice) -> AnyFloats:
-        log_rates = self.effect.of_edges(edges).log_rates(self.moved) + self._own(edges)
-        return np.exp(np.clip(log_rates, *LOG_RATE_RANGE, out=log_rates), out=log_rates)
+        def look(edges: slice) -> Tile:
+            own = coefficients[:, edges]
+
+            def rates(rows: slice) -> AnyFloats:
+                log_rates = design[rows] @ own
+                np.clip(log_rates, *LOG_RATE_RANGE, out=log_rates)
+                return np.exp(log_rates, out=log_rates)
+
+            return rates
+
+        return self.counts.beside(look)
 
     def improve_loadings(self) -> float:
         """Take a Newton step of offsets and loadings; return its size in standard errors.
@@ -158,36 +165,57 @@ class _DecoderFit:
         Dispersions by moments come from the same pass, for the next step.
         """
 
-        def of_block(counts: AnyFloats, rates: AnyFloats, phi: AnyFloats, now: AnyFloats) -> Any:
-            shrink = 1 / (1 + rates * phi)
-            weights, residual = rates * shrink, (counts - rates) * shrink
-            gradient = self.design @ residual
-            gradient -= now * own[:, None]
-            return *self._centred_step(weights, gradient), *Moments.of(counts, rates)
+        def of_band(
+            counts: AnyFloats,
+            rates: AnyFloats,
+            phi: AnyFloats,
+            design: AnyFloats,
+            squares: AnyFloats,
+        ) -> tuple[AnyFloats, ...]:
+            moments = Moments.of(counts, rates)
+            shrink = rates * phi
+            shrink += 1
+            np.reciprocal(shrink, out=shrink)
+            residual = counts - rates
+            residual *= shrink
+            rates *= shrink  # the weights
+            return design.T @ residual, design.T @ rates, squares.T @ rates, *moments
 
-        own = (1 / self.prior_variance).astype(self.dtype)
+        subjects = PerSubject(self.design), PerSubject(self.squares)
+        found = self.counts.sums(of_band, self.rates, self.dispersion, *subjects)
+        gradient, sums, squares, *moments = found
         current = np.vstack([self.offset, self.loadings])
-        step, variances, *moments = self.counts.each(of_block, self.rates, self.dispersion, current)
+        gradient -= current / self.prior_variance[:, None]
+        step, variances = self._centred_step(gradient, sums, squares)
         self.dispersion = Moments(*moments).dispersion(len(self.latent)).astype(self.dtype)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step).astype(self.dtype)
         self.offset, self.loadings = current[0], current[1:]
         sizes = (current**2 + variances)[1:].mean(axis=1, dtype=np.float64)
         self.prior_variance[1:] = np.maximum(sizes, 1e-6)
-        used = np.any(self.design, axis=1, keepdims=True)
+        used = np.any(self.design, axis=0)[:, None]
         return in_standard_errors(step, np.where(used, 1 / variances, 0))
 
-    def _centred_step(self, weights: AnyFloats, gradient: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
-        """Return a step and posterior variances, both (1 + K, e), with approximate information.
+    def _centred_step(
+        self, gradient: Floats, sums: Floats, squares: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return a step and posterior variances, both (1 + K, E), with approximate information.
 
         Units are taken to be uncorrelated around their mean under the weights of an edge. For
         normal z that is exact where weights are exponential in z, as those of rare edges.
+
+        Parameters
+        ----------
+        gradient : array of shape (1 + K, E)
+        sums : array of shape (1 + K, E)
+            Of the weights of the information, times 1 and z.
+        squares : array of shape (K, E)
+            Of the weights times the squares of z.
         """
-        own = (1 / self.prior_variance).astype(self.dtype)[:, None]
-        sums = self.design @ weights
+        own = (1 / self.prior_variance)[:, None]
         total, means = sums[0] + own[0], sums[1:] / (sums[0] + own[0])
         # Rounding errors may have either sign where nobody differs.
-        information = np.maximum(self.squares @ weights - sums[1:] * means, 0) + own[1:]
+        information = np.maximum(squares - sums[1:] * means, 0) + own[1:]
         loadings = (gradient[1:] - means * gradient[0]) / information
         offset = gradient[0] / total - (means * loadings).sum(axis=0)
         variance = 1 / total + (means**2 / information).sum(axis=0)
@@ -208,19 +236,14 @@ class _DecoderFit:
     def _along_effects(self) -> AlongEffects:
         parts = [self.functions @ share.astype(self.dtype) for share in self.shares]
 
-        def of_block(
+        def of_band(
             counts: AnyFloats, rates: AnyFloats, usual: AnyFloats, phi: AnyFloats, slopes: Floats
         ) -> tuple[AnyFloats, AnyFloats]:
             return RelativeResidual.of(counts, rates, usual, phi, self.tuning).sums(slopes)
 
-        usual = replace(self.counts, read=self._usual)
+        usual = self._rate_table(self.design, self.effect.slopes[:0])  # at average motion
         per_edge = self.rates, usual, self.dispersion, self.effect.slopes
-        return AlongEffects.of(parts, *self.counts.total(of_block, *per_edge))
-
-    def _usual(self, edges: slice) -> AnyFloats:
-        """Return the rates of some edges (n, e) at average motion."""
-        log_rates = self.effect.baseline[edges].astype(self.dtype) + self._own(edges)
-        return np.exp(np.clip(log_rates, *LOG_RATE_RANGE))
+        return AlongEffects.of(parts, *self.counts.total_by_subject(of_band, *per_edge))
 
     def _set_susceptibility(self, found: Floats) -> None:
         """Set to 0, for good, what is so variable that many subjects would have no effect at all.

@@ -15,7 +15,13 @@ from typing import Self
 import numpy as np
 
 from stillome.arrays import AnyFloats, Floats
-from stillome.counts.edge_tables import AnyTable, EdgeTable, Kind, of_kind
+from stillome.counts.edge_tables import (
+    AnyTable,
+    EdgeTable,
+    Kind,
+    PerSubject,
+    pointwise_of_kind,
+)
 from stillome.methods.inv_fa.moments import log_moments, means_and_spreads
 from stillome.methods.inv_fa.remaining import RemainingDependence
 from stillome.methods.inv_fa.spreads import bounded_exp, fit_common_scale
@@ -85,13 +91,13 @@ class FactorEncoder:
     def encode(self, values: AnyTable, functions: AnyFloats) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E), an array or a table."""
 
-        def of_block(block: AnyFloats, encoder: FactorEncoder) -> Floats:
+        def of_band(block: AnyFloats, encoder: FactorEncoder, functions: AnyFloats) -> Floats:
             # In single precision the product of a subject depends on who stands beside it, and
             # in any on how the weights lie in memory, which differs in a stored model.
             standard = encoder.standardised(block, functions).astype(np.float64)
             return np.asarray(standard @ np.ascontiguousarray(encoder.weights))
 
-        means = EdgeTable.of(values).total(of_block, self)
+        means = EdgeTable.of(values).total_by_subject(of_band, self, PerSubject(functions))
         return self.remaining.removed(means, functions)
 
     def standardised(self, values: AnyFloats, functions: AnyFloats) -> AnyFloats:
@@ -132,14 +138,17 @@ def encoder_input(counts: Kind, effect: MotionEffect, functions: AnyFloats, *, w
     logarithm.
     """
 
-    def of_block(block: AnyFloats, effect: MotionEffect) -> AnyFloats:
+    def of_band(block: AnyFloats, effect: MotionEffect, functions: AnyFloats) -> AnyFloats:
         if not whole:
             moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *LOG_RATE_RANGE)
             return np.log1p(block * np.exp(-moved))
         moments = log_moments(effect.rates(functions), effect.dispersions(functions))
-        return np.asarray((np.log1p(block) - moments.mean) / moments.sd)
+        logs = np.log1p(block)
+        logs -= moments.mean
+        logs /= moments.sd
+        return logs
 
-    return of_kind(counts, of_block, effect)
+    return pointwise_of_kind(counts, of_band, effect, PerSubject(functions))
 
 
 def fit_encoder(
@@ -167,16 +176,16 @@ def fit_encoder(
     table = EdgeTable.of(values)
     offset, scale = table.each(means_and_spreads)
     scale = np.where(scale > _CONSTANT, scale, 1)
-    standard = table.then(_standardised, offset, scale)
+    standard = table.pointwise(_standardised, offset, scale)
     drift, first = _fit_drift(standard, motion, design, tuning, iterations)
-    standard = standard.then(partial(_without_drift, motion.values), drift)
+    standard = standard.pointwise(_without_drift, drift, PerSubject(motion.values))
     scatter = motion.scatter(standard, around_motion=False)
     common_scale = fit_common_scale(scatter, motion.values, motion.groups)
-    shrink = bounded_exp(-motion.values @ common_scale)[:, None]
-    standard = standard.then(lambda block: block * shrink.astype(block.dtype))
+    shrink = PerSubject(bounded_exp(-motion.values @ common_scale)[:, None])
+    standard = standard.pointwise(lambda block, own: block * own.astype(block.dtype), shrink)
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     weights, share = _analyse_factors(apart, first[:, :n_components], n_lost, n_components, tuning)
-    latent = standard.total(_along, weights.T)
+    latent = standard.total_by_subject(_along, weights.T)
     remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
         offset=offset,
@@ -206,7 +215,7 @@ def _analyse_factors(
     explained = table.each(shares)
     # An edge that the factors explain well has little noise of its own, and gets more weight.
     precision = 1 / np.sqrt(1 - np.clip(explained, 0, LARGEST_EXPLAINED))
-    weighted = table.then(lambda block, own: block * own, precision)
+    weighted = table.pointwise(lambda block, own: block * own, precision)
     spectrum = leading_factors(weighted, n_components, n_lost)
     reliability = spectrum.reliability()
     signal = reliability * spectrum.signal_variances()
@@ -250,7 +259,7 @@ def _standardised(values: AnyFloats, offset: AnyFloats, scale: AnyFloats) -> Any
     return np.clip(centred, -_LARGEST_INPUT, _LARGEST_INPUT, out=centred)
 
 
-def _without_drift(functions: AnyFloats, standard: AnyFloats, drift: Floats) -> AnyFloats:
+def _without_drift(standard: AnyFloats, drift: Floats, functions: AnyFloats) -> AnyFloats:
     return np.asarray(standard - functions @ drift.astype(standard.dtype))
 
 

@@ -75,10 +75,10 @@ class ConfoundInference:
         """
         targets = confounds[: tuning.max_subjects]
         table = EdgeTable.of(counts).rows(slice(len(targets)))
-        logs = table.then(lambda block: np.log1p(block.astype(np.float32)))
+        logs = table.pointwise(lambda block: np.log1p(block.astype(np.float32)))
         center, scale = logs.each(means_and_spreads)
         center, scale = (a.astype(np.float32) for a in (center, np.where(scale > 1e-6, scale, 1)))
-        standard = logs.then(lambda block, middle, sd: (block - middle) / sd, center, scale)
+        standard = logs.pointwise(lambda block, middle, sd: (block - middle) / sd, center, scale)
         kernel = gram_of_subjects(standard)[0]
         kernel /= standard.shape[1]
         means = targets.mean(axis=0)

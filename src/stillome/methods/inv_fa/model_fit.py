@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.groups import Levels, renumbered
 from stillome.cohort.subject_rows import AnyRows
-from stillome.counts.edge_tables import EdgeTable, StoredTable
+from stillome.counts.edge_tables import EdgeTable, StoredTable, Tile
 from stillome.kept_memory import kept_memory
 from stillome.methods.inv_fa.calibrating import calibrate
 from stillome.methods.inv_fa.canonical_order import confound_order, edge_ranks, subject_order
@@ -25,7 +25,7 @@ from stillome.methods.inv_fa.equal_covariates import fit_effect_at_equal_covaria
 from stillome.methods.inv_fa.imputing import imputed
 from stillome.methods.inv_fa.inference import ConfoundInference
 from stillome.methods.inv_fa.ordered_table import in_canonical_order, in_single
-from stillome.methods.inv_fa.parts import STAGES, InvariantModel
+from stillome.methods.inv_fa.parts import STAGES, InvariantModel, log_rate_table
 from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.inv_fa.tuning import TUNING, Tuning
 from stillome.methods.inv_fa.weights import fit_spread
@@ -38,7 +38,7 @@ from stillome.methods.stages.motion_effect.effect import log_means
 from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.count_law import probability_below
-from stillome.methods.stages.replay.counterfactual import WeightLaw
+from stillome.methods.stages.replay.counterfactual import Laws
 from stillome.methods.stages.replay.presence import Presence, fit_presence
 from stillome.methods.stages.replay.small_values import SmallValues
 from stillome.methods.stages.replay.support import Extent, Support, is_counted, lattice_step
@@ -152,7 +152,7 @@ class ModelFit:
         step = lattice_step(edges)
         whole = is_counted(step)
         unit = 1 / step if whole else weight_unit(edges)
-        counts = edges.then(partial(in_single, unit))
+        counts = edges.pointwise(partial(in_single, unit))
         support = Support.find(edges, unit, step)
         basis = MotionBasis.fit(confounds, confound_order(edges, confounds), tuning.stages)
         inference, left_out = ConfoundInference.fit(counts, confounds, tuning, groups)
@@ -170,7 +170,8 @@ class ModelFit:
             basis=basis,
             motion=MotionFunctions.given(basis(confounds), covariates, groups),
             design=EdgeDesign.from_edges(
-                log_means(counts), lengths, n_regions, counts.then(lambda block: block > 0), ranks
+                *(log_means(counts), lengths, n_regions),
+                *(counts.pointwise(lambda block: block > 0), ranks),
             ),
             inference=inference,
             left_out=left_out,
@@ -186,7 +187,7 @@ class ModelFit:
             model, _ = self.person(self, model, self.counts)
             latent = model.encode_known(self.counts, self.motion.values)
         laws = model.laws(latent, self.confounds, self.confounds, self.counts)
-        log_rates = replace(self.counts, read=lambda edges: laws(edges).log_rates)
+        log_rates = log_rate_table(laws, self.counts)
         spread, grain = fit_spread(self.counts, log_rates)
         none = np.zeros_like(model.decoder.dispersion_slopes)
         decoder = replace(model.decoder, dispersion=spread, grain=grain, dispersion_slopes=none)
@@ -299,7 +300,7 @@ class ModelFit:
     ) -> tuple[InvariantModel, ChanceVariances | None]:
         """Return the model with the probability of empty edges of z (n, K), and chance."""
         presence, by_chance = fit_presence(
-            self.counts.then(lambda block: block == 0),
+            self.counts.pointwise(lambda block: block == 0),
             self._below(model.laws(latent, self.confounds, self.confounds, self.counts)),
             self._below(model.laws(np.zeros_like(latent), self.confounds, None, self.counts)),
             self.motion,
@@ -311,10 +312,15 @@ class ModelFit:
         )
         return replace(model, presence=presence), by_chance
 
-    def _below(self, laws: Callable[[slice], WeightLaw]) -> EdgeTable:
+    def _below(self, laws: Laws) -> EdgeTable:
         """Return the probability of a count below the floor, in the law of every subject."""
         floors = self.floors
-        return replace(self.counts, read=lambda edges: probability_below(*laws(edges), floors))
+
+        def look(edges: slice) -> Tile:
+            law = laws(edges)
+            return lambda rows: probability_below(*law(rows), floors[rows])
+
+        return self.counts.beside(look)
 
     def _worth_another_round(self, presence: Presence) -> bool:
         has_floor = self.support.is_relative or bool(self.support.floor > 1)

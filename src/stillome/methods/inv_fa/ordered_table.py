@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.cohort.subject_rows import AnyRows, SubjectRows
-from stillome.counts.edge_tables import BlockPlan, StoredTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.edge_tables import StoredTable
 from stillome.counts.workers import on_a_cluster
 from stillome.methods.weight_units import Unitless
 

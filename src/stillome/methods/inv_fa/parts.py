@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
-from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.edge_tables import AnyTable, EdgeTable, Tile
 from stillome.methods.inv_fa.decoder import Decoder
 from stillome.methods.inv_fa.encoder import (
     FactorEncoder,
@@ -26,6 +26,7 @@ from stillome.methods.stages.motion_effect.effect import (
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.count_law import CountLaw, probability_below
 from stillome.methods.stages.replay.counterfactual import (
+    Laws,
     WeightLaw,
     ZeroShares,
 )
@@ -128,10 +129,15 @@ class InvariantModel:
 
     def laws(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
-    ) -> Callable[[slice], WeightLaw]:
-        """Return `law` as a function of a block of edges of a table of these subjects."""
-        seen = self._seen(latent, confounds, scanned_at)  # the same for all blocks
-        return lambda edges: self.of_edges(edges)._law(*seen, confounds)
+    ) -> Laws:
+        """Return `law` by blocks of edges and by subjects, for a table of these subjects."""
+        z, functions = self._seen(latent, confounds, scanned_at)  # the same for all blocks
+
+        def of_block(edges: slice) -> Callable[[slice], WeightLaw]:
+            own = self.of_edges(edges)
+            return lambda rows: own._law(z[rows], functions[rows], confounds[rows])
+
+        return of_block
 
     def _seen(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None
@@ -236,3 +242,13 @@ class InvariantModel:
         table = EdgeTable.of(counts)
         values = encoder_input(table, self.effect, single, whole=bool(self.whole))
         return self.encoder.encode(values, single)
+
+
+def log_rate_table(laws: Laws, like: EdgeTable) -> EdgeTable:
+    """Return the log rates (n, E) of laws as a table, in the blocks of another."""
+
+    def look(edges: slice) -> Tile:
+        law = laws(edges)
+        return lambda rows: law(rows).log_rates
+
+    return like.beside(look)

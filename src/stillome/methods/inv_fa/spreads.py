@@ -20,7 +20,9 @@ def fit_common_scale(
     standard: EdgeTable, functions: AnyFloats, groups: Levels | None = None
 ) -> Floats:
     """Find how the log standard deviation of all edges together changes with motion, (P,)."""
-    squares = standard.total(lambda block: (block**2).sum(axis=1, dtype=np.float64))
+    squares = standard.total_by_subject(
+        lambda block: np.einsum("ne,ne->n", block, block, dtype=np.float64)
+    )
     log_square = np.log(squares / standard.shape[1] + 1e-12)
     slopes, variance = _log_sd_slopes(log_square[:, None], functions, groups)
     return beyond_chance(slopes[:, 0], variance[0])

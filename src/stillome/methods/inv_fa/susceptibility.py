@@ -66,8 +66,14 @@ class RelativeResidual(NamedTuple):
         # Where motion removes nearly all fibres, the relative residual of one fibre is huge.
         least = tuning.least_ratio
         used = (rates > least * usual) & (usual > least * rates)
-        weights = np.where(used, usual / (1 + usual * dispersion), 0)
-        return cls((counts / rates - 1) * weights, weights)
+        weights = usual * dispersion
+        weights += 1
+        np.divide(usual, weights, out=weights)
+        weights *= used
+        values = counts / rates
+        values -= 1
+        values *= weights
+        return cls(values, weights)
 
     def sums(self, slopes: Floats) -> tuple[AnyFloats, AnyFloats]:
         """Return sums over edges along the effect of motion, slopes (P, E): (n, P) and (n, P²)."""

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from stillome.counts.edge_tables import BlockPlan, EdgeTable
+from stillome.counts.block_plan import BlockPlan
+from stillome.counts.edge_tables import EdgeTable
 from stillome.methods.stages.motion_effect import spectrum
 from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_edges,
@@ -15,7 +16,7 @@ from stillome.methods.stages.motion_effect.spectrum import leading_factors
 
 
 def blocked(values: np.ndarray, width: int = 7) -> EdgeTable:
-    return EdgeTable(values.shape, lambda edges: values[:, edges], BlockPlan(width))
+    return EdgeTable.of_blocks(values.shape, lambda edges: values[:, edges], BlockPlan(width))
 
 
 def with_factors(n: int, n_edges: int, n_factors: int, seed: int = 0) -> np.ndarray:

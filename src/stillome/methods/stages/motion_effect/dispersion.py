@@ -13,6 +13,7 @@ from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
+from stillome.counts.column_sums import column_sums
 from stillome.counts.edge_tables import AnyTable, EdgeTable
 from stillome.methods.stages.convergence import Iterations, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import n_independent
@@ -20,6 +21,7 @@ from stillome.methods.stages.motion_effect.shrinkage import beyond_chance
 from stillome.methods.stages.numeric_limits import DISPERSION_RANGE, LARGEST_STEP
 
 _ADDED_BELOW = 64  # counts whose digamma function is a sum; most are smaller
+_LEAST_INFORMATION = 1e-3
 _LEAST_RATIO = 0.05  # of observed to expected dispersion of one subject, before the logarithm
 
 
@@ -30,7 +32,7 @@ def fit_dispersion(counts: AnyTable, rates: AnyTable) -> Floats:
     ----------
     counts, rates : arrays or tables of shape (n, E)
     """
-    sums = EdgeTable.of(counts).each(Moments.of, EdgeTable.of(rates))
+    sums = EdgeTable.of(counts).sums(Moments.of, EdgeTable.of(rates))
     return Moments(*sums).dispersion(len(counts))
 
 
@@ -44,17 +46,16 @@ class Moments(NamedTuple):
     rates, squared_rates : arrays
     """
 
-    squares: Floats
-    rates: Floats
-    squared_rates: Floats
+    squares: AnyFloats
+    rates: AnyFloats
+    squared_rates: AnyFloats
 
     @classmethod
     def of(cls, counts: AnyFloats, rates: AnyFloats) -> Self:
-        """Add up a block (n, e) of counts and their rates."""
+        """Add up a band (n, e) of counts and their rates."""
         residual = counts - rates
-        squares = np.einsum("ne,ne->e", residual, residual, dtype=np.float64)
-        squared_rates = np.einsum("ne,ne->e", rates, rates, dtype=np.float64)
-        return cls(squares, rates.sum(axis=0, dtype=np.float64), squared_rates)
+        residual *= residual
+        return cls(column_sums(residual), column_sums(rates), column_sums(rates * rates))
 
     def dispersion(self, n: int) -> Floats:
         """Return the dispersion of every edge (E,), shrunk towards what is typical."""
@@ -94,7 +95,8 @@ def likely_dispersion(
     middle, precision = float(np.median(value)), 1.0
     last_step, last_gradient = np.zeros_like(value), np.zeros_like(value)
     for _ in iterations.of("dispersion"):
-        gradient, information = table.each(_derivatives, means, np.exp(-value))
+        gradient, information = table.sums(_derivatives, means, np.exp(-value))
+        information = np.maximum(information, _LEAST_INFORMATION)
         # The outer product can be far too small; the change since the last step shows where.
         moved = np.abs(last_step) > 1e-9
         secant = np.where(moved, (last_gradient - gradient) / np.where(moved, last_step, 1), 0)
@@ -119,7 +121,7 @@ def _between(estimates: Floats, variances: Floats) -> float:
     return max(total - float(np.median(variances)), total * np.sqrt(2 / len(estimates)), 1e-6)
 
 
-def _derivatives(counts: AnyFloats, rates: AnyFloats, sizes: Floats) -> tuple[Floats, Floats]:
+def _derivatives(counts: AnyFloats, rates: AnyFloats, sizes: Floats) -> tuple[AnyFloats, AnyFloats]:
     """Return gradient and information (e,) of the likelihood in the log dispersion."""
     single = sizes.astype(np.float32)
     means = np.maximum(rates, 1e-8, dtype=np.float32)
@@ -130,8 +132,7 @@ def _derivatives(counts: AnyFloats, rates: AnyFloats, sizes: Floats) -> tuple[Fl
     scores += residual
     scores *= -single
     # The outer product of the scores: half the time of second derivatives.
-    squares = np.einsum("ne,ne->e", scores, scores, dtype=np.float64)
-    return scores.sum(axis=0, dtype=np.float64), np.maximum(squares, 1e-3)
+    return column_sums(scores), column_sums(scores * scores)
 
 
 def _digamma_beyond(counts: AnyFloats, sizes: Floats) -> NDArray[np.float32]:
@@ -168,7 +169,8 @@ def fit_dispersion_slopes(
     A moment estimate of each subject's dispersion relative to the expected one, regressed on the
     functions of motion; shrunk to 0 where chance explains it. Scans of a group count as fewer.
     """
-    excess, expected = EdgeTable.of(counts).total(_excess, EdgeTable.of(rates), dispersion)
+    sums = EdgeTable.of(counts).total_by_subject(_excess, EdgeTable.of(rates), dispersion)
+    excess, expected = sums
     log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
     log_ratio -= log_ratio.mean()
     slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)

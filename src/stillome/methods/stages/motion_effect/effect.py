@@ -9,15 +9,14 @@ part of the effect.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
-from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.column_sums import column_sums
+from stillome.counts.edge_tables import AnyTable, EdgeTable, PerSubject, Tile
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.chance_share import NO_CHANCE, ChanceVariances
@@ -84,7 +83,12 @@ class MotionEffect:
 
     def rate_table(self, functions: AnyFloats, like: EdgeTable) -> EdgeTable:
         """Return exp(ξ + m(c)) as a table, in the blocks of another."""
-        return replace(like, read=lambda edges: self.of_edges(edges).rates(functions))
+
+        def look(edges: slice) -> Tile:
+            own = self.of_edges(edges)
+            return lambda rows: own.rates(functions[rows])
+
+        return like.beside(look)
 
     def log_rates(self, functions: AnyFloats) -> AnyFloats:
         """Return ξ + m(c), shape (n, E)."""
@@ -229,7 +233,7 @@ def refit_baseline(
     """Refit the baselines by likelihood, at fixed slopes."""
     iterations, table = iterations or Iterations(), EdgeTable.of(counts)
     for _ in iterations.of("baseline"):
-        gradient, information = table.each(partial(_level_derivatives, functions), state)
+        gradient, information = table.sums(_level_derivatives, state, PerSubject(functions))
         step = gradient / (information + _BASELINE_PRECISION)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         state = replace(state, baseline=np.clip(state.baseline + step, *LOG_RATE_RANGE))
@@ -239,13 +243,11 @@ def refit_baseline(
 
 
 def _level_derivatives(
-    functions: AnyFloats, counts: AnyFloats, state: MotionEffect
-) -> tuple[Floats, Floats]:
+    counts: AnyFloats, state: MotionEffect, functions: AnyFloats
+) -> tuple[AnyFloats, AnyFloats]:
     """Return gradient and information (e,) of the baselines."""
-    rates = state.rates(functions)
-    shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
-    gradient = ((counts - rates) * shrink).sum(axis=0, dtype=np.float64)
-    return gradient, (rates * shrink).sum(axis=0, dtype=np.float64)
+    residual, weights = _residual_and_weights(counts, state, functions)
+    return column_sums(residual), column_sums(weights)
 
 
 def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iterations) -> MotionEffect:
@@ -280,10 +282,23 @@ def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iteratio
     return state
 
 
-def _residual(functions: AnyFloats, counts: AnyFloats, state: MotionEffect) -> AnyFloats:
-    """Return score residuals (n, e)."""
+def _residual_and_weights(
+    counts: AnyFloats, state: MotionEffect, functions: AnyFloats
+) -> tuple[AnyFloats, AnyFloats]:
+    """Return score residuals and the weights of the information, (n, e)."""
     rates = state.rates(functions)
-    return (counts - rates) * (1 / (1 + rates * state.dispersion.astype(rates.dtype)))
+    shrink = rates * state.dispersion.astype(rates.dtype)
+    shrink += 1
+    np.reciprocal(shrink, out=shrink)
+    residual = counts - rates
+    residual *= shrink
+    rates *= shrink
+    return residual, rates
+
+
+def _residual(counts: AnyFloats, state: MotionEffect, functions: AnyFloats) -> AnyFloats:
+    """Return score residuals (n, e)."""
+    return _residual_and_weights(counts, state, functions)[0]
 
 
 def _derivatives(
@@ -293,16 +308,22 @@ def _derivatives(
     design = np.column_stack([np.ones(len(functions), functions.dtype), functions])
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
 
-    def of_block(block: AnyFloats, state: MotionEffect) -> tuple[NDArray[Any], NDArray[Any]]:
-        rates = state.rates(functions)
-        shrink = 1 / (1 + rates * state.dispersion.astype(rates.dtype))
-        return design.T @ ((block - rates) * shrink), products.T @ (rates * shrink)
+    def of_band(
+        block: AnyFloats,
+        state: MotionEffect,
+        functions: AnyFloats,
+        design: AnyFloats,
+        products: AnyFloats,
+    ) -> tuple[AnyFloats, AnyFloats]:
+        residual, weights = _residual_and_weights(block, state, functions)
+        return design.T @ residual, products.T @ weights
 
-    gradient, information = counts.each(of_block, state)
+    subjects = (PerSubject(values) for values in (functions, design, products))
+    gradient, information = counts.sums(of_band, state, *subjects)
     width = design.shape[1]
     return (
-        gradient.T.astype(np.float64),
-        information.T.astype(np.float64).reshape(-1, width, width),
+        gradient.T.copy(),
+        information.T.reshape(-1, width, width),
     )
 
 
@@ -318,7 +339,7 @@ def _scores(
     prior = [_BASELINE_PRECISION] + [_SLOPE_PRECISION] * functions.shape[1]
     weak = np.linalg.inv(information + np.diag(prior))
     scores = EdgeScores.of(
-        residual=counts.then(partial(_residual, functions), state),
+        residual=counts.pointwise(_residual, state, PerSubject(functions)),
         functions=functions,
         variances=np.diagonal(weak, axis1=1, axis2=2).T,
         information=(information[:, 0, 0] + 1e-9) / len(counts),

@@ -10,7 +10,7 @@ import numpy as np
 
 from stillome.arrays import AnyFloats
 from stillome.cohort.groups import Levels, design_effect
-from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.edge_tables import AnyTable, EdgeTable, PerSubject
 from stillome.methods.stages.motion_effect.effect import MotionEffect
 
 _LARGEST = 1.0  # standard deviation; beyond it many effects would have the other sign
@@ -33,20 +33,29 @@ def fit_effect_spread(
     """
     table = EdgeTable.of(counts)
 
-    def strengths(block: AnyFloats, effect: MotionEffect) -> AnyFloats:
-        return (_log_effect(effect, functions) * _weights(effect, functions)).sum(axis=1)
-
+    weights = _weights(effect, functions)
+    slopes = effect.slopes.astype(functions.dtype)
     # Relative to the subject with the weakest effect, since the mean motion is not no motion.
-    weakest = int(np.argmax(table.total(strengths, effect)))
+    weakest = int(np.argmax(functions @ (slopes @ weights)))
 
-    def along_effect(block: AnyFloats, effect: MotionEffect) -> tuple[AnyFloats, ...]:
-        rates, weights = effect.rates(functions), _weights(effect, functions)
-        log_effect = _log_effect(effect, functions)
-        log_effect = log_effect - log_effect[weakest]
-        residual = block / np.maximum(rates, np.finfo(rates.dtype).tiny) - 1
-        return (log_effect**2) @ weights, (log_effect * residual) @ weights, weights.sum()
+    def along_effect(
+        block: AnyFloats,
+        effect: MotionEffect,
+        weights: AnyFloats,
+        slopes: AnyFloats,
+        functions: AnyFloats,
+        beyond: AnyFloats,
+    ) -> tuple[AnyFloats, AnyFloats]:
+        rates, log_effect = effect.rates(functions), beyond @ slopes
+        residual = block / np.maximum(rates, np.finfo(rates.dtype).tiny)
+        residual -= 1
+        residual *= log_effect
+        log_effect *= log_effect
+        return log_effect @ weights, residual @ weights
 
-    size, along, total = table.total(along_effect, effect)
+    subjects = PerSubject(functions), PerSubject(functions - functions[weakest])
+    size, along = table.total_by_subject(along_effect, effect, weights, slopes, *subjects)
+    total = weights.sum(dtype=np.float64)
     doses, squares = size / total, along**2 / np.maximum(size, 1e-12) / total
     if len(counts) < 3 or np.ptp(doses) == 0:
         return 0.0
@@ -67,7 +76,3 @@ def _weights(effect: MotionEffect, functions: AnyFloats) -> AnyFloats:
     """Return weights of edges (e,) that do not depend on motion."""
     usual = np.exp(effect.baseline).astype(functions.dtype)
     return np.asarray(usual / (1 + usual * effect.dispersion.astype(functions.dtype)))
-
-
-def _log_effect(effect: MotionEffect, functions: AnyFloats) -> AnyFloats:
-    return np.asarray(effect.log_rates(functions) - effect.baseline.astype(functions.dtype))

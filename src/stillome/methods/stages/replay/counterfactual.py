@@ -9,7 +9,8 @@ distributions are those of `CountLaw`; for draws, quantiles are coupled as `coup
 """
 
 import zlib
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,10 @@ class WeightLaw(NamedTuple):
 
     log_rates: Floats
     dispersions: Floats
+
+
+# Of a table: by a block of edges, and then by consecutive subjects.
+Laws: TypeAlias = Callable[[slice], Callable[[slice], WeightLaw]]
 
 
 class ZeroShares(NamedTuple):

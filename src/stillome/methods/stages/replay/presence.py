@@ -15,7 +15,8 @@ import numpy as np
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
-from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.column_sums import column_sums
+from stillome.counts.edge_tables import AnyTable, EdgeTable, PerSubject
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
@@ -179,9 +180,9 @@ class _PresenceFit:
         self, empty: EdgeTable, below: EdgeTable, usual: EdgeTable, motion: MotionFunctions
     ) -> None:
         self.empty = empty
-        self.usual = _kept(usual.then(probits))
+        self.usual = _kept(usual.pointwise(probits))
         self.probits = _kept(
-            below.then(lambda block, of_usual: probits(block) - of_usual, self.usual)
+            below.pointwise(lambda block, of_usual: probits(block) - of_usual, self.usual)
         )
         self.functions, self.groups = motion.estimating, motion.groups
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
@@ -201,8 +202,14 @@ class _PresenceFit:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `derivatives` needs beside the empty edges of a block."""
-        return self.usual, self.probits, self.deviations, self.slopes
+        """What `derivatives` needs beside the empty edges."""
+        return (
+            self.usual,
+            self.probits,
+            self.deviations,
+            self.slopes,
+            PerSubject(self.functions),
+        )
 
     def derivatives(
         self,
@@ -211,10 +218,12 @@ class _PresenceFit:
         probits: AnyFloats,
         deviations: Floats,
         slopes: Floats,
+        functions: AnyFloats,
     ) -> _Derivatives:
-        """Differentiate the likelihood in the probit, in a block of edges."""
-        probit = self.functions @ slopes.astype(np.float32)
-        probit += deviations.astype(np.float32) + usual
+        """Differentiate the likelihood in the probit."""
+        probit = functions @ slopes.astype(np.float32)
+        probit += deviations.astype(np.float32)
+        probit += usual
         probit += np.float32(self.reliance) * probits
         of_empty, of_present = inverse_mills_ratios(probit)
         # A choice between both takes longer; a difference of their sum loses digits.
@@ -225,18 +234,17 @@ class _PresenceFit:
     def improve_deviations(self) -> None:
         """Take a Newton step of deviations and reliance."""
 
-        def of_block(
+        def of_band(
             empty: AnyFloats, usual: AnyFloats, probits: AnyFloats, *others: Floats
-        ) -> Any:
+        ) -> tuple[AnyFloats, ...]:
             residual, weights = self.derivatives(empty, usual, probits, *others)
-            return (
-                weights.sum(axis=0, dtype=np.float64),
-                residual.sum(axis=0, dtype=np.float64),
-                (residual * probits).sum(axis=0, dtype=np.float64),
-                (weights * probits**2).sum(axis=0, dtype=np.float64),
-            )
+            sums = column_sums(weights), column_sums(residual)
+            residual *= probits
+            weights *= probits
+            weights *= probits
+            return *sums, column_sums(residual), column_sums(weights)
 
-        information, gradient, along, own = self.empty.each(of_block, *self.arguments)
+        information, gradient, along, own = self.empty.sums(of_band, *self.arguments)
         precision = 1 / self.prior_variance
         variances = 1 / (information + precision)
         step = np.clip((gradient - precision * self.deviations) * variances, -1, 1)
@@ -251,13 +259,14 @@ class _PresenceFit:
         columns = np.column_stack([np.ones(n, np.float32), self.functions])
         products = (columns[:, :, None] * columns[:, None, :]).reshape(n, -1)
 
-        def of_block(*block: Any) -> tuple[AnyFloats, AnyFloats]:
-            residual, weights = self.derivatives(*block)
-            return columns.T @ residual, products.T @ weights
+        def of_band(*band: Any) -> tuple[AnyFloats, AnyFloats]:
+            *arguments, own, pairs = band
+            residual, weights = self.derivatives(*arguments)
+            return own.T @ residual, pairs.T @ weights
 
-        gradient, information = self.empty.each(of_block, *self.arguments)
-        square = information.T.astype(np.float64).reshape(-1, width, width)
-        return gradient.T.astype(np.float64), square
+        subjects = PerSubject(columns), PerSubject(products)
+        gradient, information = self.empty.sums(of_band, *self.arguments, *subjects)
+        return gradient.T.copy(), information.T.reshape(-1, width, width)
 
     def _scores(self) -> tuple[EdgeScores, Floats]:
         """Return the scores of every edge from here, and the likelihood steps (P, E) of slopes."""
@@ -268,7 +277,9 @@ class _PresenceFit:
         # Without the prior's pull on the deviations, which are at their optimum.
         gradient[:, 0] -= self.deviations / self.prior_variance
         scores = EdgeScores.of(
-            residual=self.empty.then(lambda *block: self.derivatives(*block)[0], *self.arguments),
+            residual=self.empty.pointwise(
+                lambda *band: self.derivatives(*band)[0], *self.arguments
+            ),
             functions=self.functions,
             variances=np.diagonal(weak, axis1=1, axis2=2).T.copy(),  # weak itself is large
             information=(information[:, 0, 0] + 1e-3) / n,
@@ -316,8 +327,8 @@ class _PresenceFit:
 
 def _kept(table: EdgeTable) -> EdgeTable:
     """Compute probits, or differences of them, once, and keep them in two bytes each."""
-    whole = table.then(lambda block: np.rint(block * np.float32(1 / _STEP)))
-    return whole.stored(np.int16).then(lambda block: block * np.float32(_STEP))
+    whole = table.pointwise(lambda block: np.rint(block * np.float32(1 / _STEP)))
+    return whole.stored(np.int16).pointwise(lambda block: block * np.float32(_STEP))
 
 
 def probits_of(shares: Floats) -> Floats:

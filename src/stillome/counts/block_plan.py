@@ -1,0 +1,89 @@
+"""How a table of subjects by edges is divided into blocks and bands, and where it is kept."""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
+from stillome.counts.workers import MOST_WORKERS
+
+_ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
+_LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
+_BAND_ELEMENTS = 2**16  # of a band of subjects: some five arrays fit into the cache of one core
+_LEAST_BAND = 64  # subjects
+_TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
+_STORED = 4  # tables that a fit keeps at a time
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """How a table is divided into blocks of edges, and where blocks are kept.
+
+    Attributes
+    ----------
+    width : int
+        Edges of a block.
+    on_disk : bool
+        Whether stored blocks are kept in a file.
+    shared : bool
+        Whether they are kept in a file that the workers of a cluster read, who then compute.
+    """
+
+    width: int
+    on_disk: bool = False
+    shared: bool = False
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], memory: float | None = None) -> "BlockPlan":
+        """Plan for a table (n, E) and at most this many bytes of memory.
+
+        Examples
+        --------
+        >>> BlockPlan.of((1000, 2278)).on_disk, BlockPlan.of((1000, 2278), 2e7).on_disk
+        (False, True)
+        """
+        n, n_edges = max(shape[0], 1), max(shape[1], 1)
+        width = max(_ELEMENTS // n, _LEAST_WIDTH)
+        if memory is not None:
+            fits = int(memory / 2 / (4 * _TEMPORARIES * n * MOST_WORKERS))
+            width = max(min(width, fits), 1)
+        on_disk = memory is not None and 4 * _STORED * n * n_edges > memory
+        return cls(min(width, n_edges), on_disk)
+
+    def blocks(self, n_edges: int) -> list[slice]:
+        """Return the blocks of all edges, in order; an empty one where there are none."""
+        starts = range(0, max(n_edges, 1), self.width)
+        return [slice(start, min(start + self.width, n_edges)) for start in starts]
+
+    def bands(self, n: int) -> list[slice]:
+        """Return consecutive subjects that are looked at together in a block of edges.
+
+        Examples
+        --------
+        >>> [band.stop for band in BlockPlan(256).bands(600)]
+        [256, 512, 600]
+        """
+        step = max(_BAND_ELEMENTS // max(self.width, 1), _LEAST_BAND)
+        return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+
+    def groups(self, n_edges: int) -> list[list[slice]]:
+        """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
+
+        About twice the square root of their number: sums over edges are large, and each group
+        sends one, but every worker should have something to do.
+
+        Examples
+        --------
+        >>> [len(group) for group in BlockPlan(1).groups(2)], len(BlockPlan(1).groups(5000))
+        ([1, 1], 143)
+        """
+        blocks = self.blocks(n_edges)
+        size = max(isqrt(len(blocks)) // 2, 1)
+        return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+
+    def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
+        """Return an empty place for the blocks of a table (n, E)."""
+        kind = SharedStore if self.shared else FileStore if self.on_disk else MemoryStore
+        return kind(shape, self.blocks(shape[1]), np.dtype(dtype))
