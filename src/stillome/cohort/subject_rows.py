@@ -134,7 +134,8 @@ class SubjectRows:
         """Return the hash of all values, the same for integers and floats."""
         digest = hashlib.sha256(repr(self.shape).encode())
         for _, part in self.parts():
-            digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+            values: Any = np.ascontiguousarray(part, dtype="<f8")
+            digest.update(values)
         return digest.hexdigest()
 
     def _read(self, first: int, last: int) -> NDArray[Any]:

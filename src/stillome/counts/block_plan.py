@@ -1,7 +1,7 @@
 """How a table of subjects by edges is divided into blocks and bands, and where it is kept."""
 
 from dataclasses import dataclass
-from math import isqrt
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -9,9 +9,8 @@ from numpy.typing import DTypeLike
 from stillome.counts.block_store import BlockStore, FileStore, MemoryStore, SharedStore
 from stillome.counts.workers import MOST_WORKERS
 
-_ELEMENTS = 2**18  # of a block: few enough for the caches of a processor
+_ELEMENTS = 2**18  # of a block, or a band of its subjects: few enough for a processor's cache
 _LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
-_BAND_ELEMENTS = 2**16  # of a band of subjects: some five arrays fit into the cache of one core
 _LEAST_BAND = 64  # subjects
 _TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
 _STORED = 4  # tables that a fit keeps at a time
@@ -62,25 +61,26 @@ class BlockPlan:
 
         Examples
         --------
-        >>> [band.stop for band in BlockPlan(256).bands(600)]
+        >>> [band.stop for band in BlockPlan(1024).bands(600)]
         [256, 512, 600]
         """
-        step = max(_BAND_ELEMENTS // max(self.width, 1), _LEAST_BAND)
+        step = max(_ELEMENTS // max(self.width, 1), _LEAST_BAND)
         return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
     def groups(self, n_edges: int) -> list[list[slice]]:
         """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
 
-        About twice the square root of their number: sums over edges are large, and each group
-        sends one, but every worker should have something to do.
+        About the square root of their number: sums over edges are large, and each group sends one.
+        A multiple of 4 where that can be, so that several workers have as much to do.
 
         Examples
         --------
-        >>> [len(group) for group in BlockPlan(1).groups(2)], len(BlockPlan(1).groups(5000))
-        ([1, 1], 143)
+        >>> [len(BlockPlan(1).groups(n)) for n in (2, 72, 5000)]
+        [2, 12, 72]
         """
         blocks = self.blocks(n_edges)
-        size = max(isqrt(len(blocks)) // 2, 1)
+        n_groups = 4 * ceil(sqrt(len(blocks)) / 4)
+        size = ceil(len(blocks) / n_groups)
         return [blocks[start : start + size] for start in range(0, len(blocks), size)]
 
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from typing import TypeVar
 
 from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
@@ -16,6 +17,8 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 MOST_WORKERS = 4
+_ROUNDS = 4  # tasks of a pass for every thread, at least, or some would wait for the last
+_MOST_ITEMS = 4  # of a task, whose answers wait together
 _here = threading.local()  # whether this thread is one of ours
 _chosen: list[int] = []
 
@@ -80,7 +83,7 @@ def in_order(
         Whether the function changes nothing here and holds no large array, so that the workers of
         a cluster can do it where a Dask client is active.
     singly : bool, default=False
-        Whether every item is a task of its own there, as its answer is large.
+        Whether every item is a task of its own, as its answer is large.
 
     Examples
     --------
@@ -95,23 +98,39 @@ def in_order(
     elif number == 1:
         answers = map(function, items)
     else:
-        answers = _on_threads(function, items, number)
+        answers = _on_threads(function, _tasks(items, number, singly), number)
     yield from told_blocks(answers, len(items)) if isinstance(items, Sized) else answers
 
 
+def _tasks(items: Iterable[Item], number: int, singly: bool) -> Iterator[list[Item]]:
+    """Give items a few at a time, where it is known how many there are.
+
+    Threads of Python stop each other when one begins or ends, so that fewer and longer tasks take
+    less time.
+    """
+    n_items = len(items) if isinstance(items, Sized) and not singly else 0
+    size = min(max(n_items // (_ROUNDS * number), 1), _MOST_ITEMS)
+    rest = iter(items)
+    while task := list(islice(rest, size)):
+        yield task
+
+
 def _on_threads(
-    function: Callable[[Item], Answer], items: Iterable[Item], number: int
+    function: Callable[[Item], Answer], tasks: Iterable[list[Item]], number: int
 ) -> Iterator[Answer]:
+    def work(task: list[Item]) -> list[Answer]:
+        return [function(item) for item in task]
+
     # The functions spend their time in compiled loops, which leave other threads free.
     with ThreadPoolExecutor(number, initializer=_mark) as pool:
-        waiting: deque[Future[Answer]] = deque()
+        waiting: deque[Future[list[Answer]]] = deque()
         try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
+            for task in tasks:
+                waiting.append(pool.submit(work, task))
                 if len(waiting) > number:
-                    yield waiting.popleft().result()
+                    yield from waiting.popleft().result()
             while waiting:
-                yield waiting.popleft().result()
+                yield from waiting.popleft().result()
         finally:
             for left in waiting:
                 left.cancel()

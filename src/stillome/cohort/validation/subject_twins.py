@@ -26,10 +26,10 @@ def identical_subjects(connectomes: Iterable[NDArray[Any]]) -> list[tuple[int, .
     """
     found: dict[bytes, list[int]] = {}
     for position, one in enumerate(connectomes):
-        values = np.ascontiguousarray(one)
+        values: Any = np.ascontiguousarray(one)
         n_edges = np.count_nonzero(values) / (2 if values.ndim == 2 else 1)
         if n_edges >= _FEWEST_EDGES:
-            found.setdefault(hashlib.sha256(values.tobytes()).digest(), []).append(position)
+            found.setdefault(hashlib.sha256(values).digest(), []).append(position)
     return [tuple(same) for same in found.values() if len(same) > 1]
 
 

@@ -37,7 +37,7 @@ def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
         return np.matmul(block, block.T), np.asarray(block.any(axis=0))
 
     gram, varies = np.zeros((len(table), len(table))), []
-    slabs = slabs_of(table, _ADDED_ELEMENTS)
+    slabs = slabs_of(table, _even_share(table))
     for product, own in in_order(multiply, slabs, shared=table.plan.shared, singly=True):
         gram += product
         varies.append(own)
@@ -52,6 +52,13 @@ def slabs_of(table: EdgeTable, n_elements: int, first: int = 0) -> list[slice]:
     n, n_edges = table.shape
     width = max(n_elements // max(n, 1) // table.plan.width, 1) * table.plan.width
     return [slice(start, min(start + width, n_edges)) for start in range(first, n_edges, width)]
+
+
+def _even_share(table: EdgeTable) -> int:
+    """Return how many numbers slabs have of which at least two are about as large."""
+    n, n_edges = table.shape
+    n_slabs = max(-(-n * n_edges // _ADDED_ELEMENTS), 2)
+    return n * (-(-n_edges // n_slabs) + table.plan.width - 1)  # rounded up to whole blocks
 
 
 def columns(table: EdgeTable, slab: slice) -> NDArray[Any]:

@@ -5,6 +5,7 @@ its upper edge are taken for signal, with the bias corrections of the spiked cov
 (Baik and Silverstein 2006; Paul 2007).
 """
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from scipy.integrate import cumulative_trapezoid
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.workers import in_order
 from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_edges,
     gram_of_subjects,
@@ -150,35 +152,43 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
 def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     n, n_edges = table.shape
     wide = n <= min(n_edges, _PRODUCT)
-    gram: AnyFloats | None
-    gram, varies = gram_of_subjects(table if wide else table.rows(slice(_SUBJECTS)))
-    width = int(varies.sum())
-    noise = _noise_of_some(gram[:_SUBJECTS, :_SUBJECTS], width)
-    if not wide:
-        gram = gram_of_edges(table)[0] if n_edges <= _PRODUCT else None
-    edge = _noise_edge(min(n, width) / max(n, width))
+    products = gram_of_subjects(table) if wide else None
+    gram: AnyFloats | None = None if products is None else products[0]
+    if not wide and n_edges <= _PRODUCT:
+        gram = gram_of_edges(table)[0]
     find = partial(leading_eigenvectors, table)
     if gram is not None:
         find = partial(leading_eigenvectors_of, gram)
     asked = _FIRST if n_factors is None else n_factors
-    while True:
-        values, vectors = find(asked)
-        values = values / max(n, width)
-        if n_factors is not None or values[-1] <= noise * edge or asked >= min(n, width):
+    jobs: list[Callable[[], Any]] = [partial(_noise_of_some, table, products), partial(find, asked)]
+    # Side by side, unless they are passes over the table, which have several workers themselves.
+    (noise, width), found = in_order(lambda job: job(), iter(jobs), 1 if gram is None else None)
+    edge = _noise_edge(min(n, width) / max(n, width))
+    while n_factors is None and found[0][-1] / max(n, width) > noise * edge:
+        if asked >= min(n, width):
             break
         asked *= 2
+        found = find(asked)
+    values, vectors = found[0] / max(n, width), found[1]
     n_kept = len(values) if n_factors is not None else int((values > noise * edge).sum())
     kept = vectors[:, :n_kept]
     scores = kept if wide or gram is None else _scores(table, kept)
     return Spectrum(values[:n_kept], scores, noise, n, width)
 
 
-def _noise_of_some(gram: Floats, width: int) -> float:
-    """Return the variance of the noise from products of 1,024 subjects in this many edges."""
-    values = np.linalg.eigvalsh(gram / max(_SUBJECTS, width))
+def _noise_of_some(
+    table: EdgeTable, products: tuple[Floats, NDArray[np.bool_]] | None
+) -> tuple[float, int]:
+    """Return the variance of the noise, from the first 1,024 subjects, and how many edges vary.
+
+    Products of all subjects, where they are known, are those of `gram_of_subjects`.
+    """
+    gram, varies = products or gram_of_subjects(table.rows(slice(_SUBJECTS)))
+    width = int(varies.sum())
+    values = np.linalg.eigvalsh(gram[:_SUBJECTS, :_SUBJECTS] / max(_SUBJECTS, width))
     # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
     n_none = max(_SUBJECTS - width, 1)
-    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0]
+    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0], width
 
 
 def _scores(table: EdgeTable, turns: Floats) -> Floats:
