@@ -1,6 +1,7 @@
 """How a table of subjects by edges is divided into blocks and bands, and where it is kept."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, sqrt
 
 import numpy as np
@@ -11,7 +12,7 @@ from stillome.counts.workers import MOST_WORKERS
 
 _ELEMENTS = 2**18  # of a block, or a band of its subjects: few enough for a processor's cache
 _LEAST_WIDTH = 32  # edges; with fewer, matrix products take longer than reading
-_LEAST_BAND = 64  # subjects
+_BAND = _ELEMENTS // _LEAST_WIDTH  # subjects that are looked at together, at most
 _TEMPORARIES = 16  # arrays of the size of a block that a computation needs, of 4 bytes an element
 _STORED = 4  # tables that a fit keeps at a time
 
@@ -61,27 +62,26 @@ class BlockPlan:
 
         Examples
         --------
-        >>> [band.stop for band in BlockPlan(1024).bands(600)]
-        [256, 512, 600]
+        >>> [band.stop for band in BlockPlan(32).bands(20_000)]
+        [8192, 16384, 20000]
         """
-        step = max(_ELEMENTS // max(self.width, 1), _LEAST_BAND)
-        return [slice(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
+        return [slice(start, min(start + _BAND, n)) for start in range(0, max(n, 1), _BAND)]
 
     def groups(self, n_edges: int) -> list[list[slice]]:
         """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
 
         About the square root of their number: sums over edges are large, and each group sends one.
-        A multiple of 4 where that can be, so that several workers have as much to do.
+        A multiple of 4 where there are as many blocks, so that several workers have as much to do.
 
         Examples
         --------
-        >>> [len(BlockPlan(1).groups(n)) for n in (2, 72, 5000)]
-        [2, 12, 72]
+        >>> [[len(group) for group in BlockPlan(1).groups(n)] for n in (2, 9)]
+        [[1, 1], [2, 2, 2, 3]]
         """
         blocks = self.blocks(n_edges)
-        n_groups = 4 * ceil(sqrt(len(blocks)) / 4)
-        size = ceil(len(blocks) / n_groups)
-        return [blocks[start : start + size] for start in range(0, len(blocks), size)]
+        n_groups = min(4 * ceil(sqrt(len(blocks)) / 4), len(blocks))
+        ends = [len(blocks) * number // n_groups for number in range(n_groups + 1)]
+        return [blocks[start:end] for start, end in pairwise(ends)]
 
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
         """Return an empty place for the blocks of a table (n, E)."""

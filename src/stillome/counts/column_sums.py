@@ -8,9 +8,9 @@ from stillome.arrays import AnyFloats
 def column_sums(values: AnyFloats) -> AnyFloats:
     """Return the sum of every column (e,) of a band of subjects (n, e), in its own precision.
 
-    A product with ones takes a fraction of the time of a sum in double precision. Bands are short,
-    and are added up in double precision (`EdgeTable.sums`), so that few digits are lost; where
-    columns of equal numbers have to be recognised, use double precision.
+    A product with ones takes a fraction of the time of a sum in double precision. Bands have at
+    most 8,192 subjects, and are added up in double precision (`EdgeTable.sums`), so that few digits
+    are lost; where columns of equal numbers have to be recognised, use double precision.
 
     Examples
     --------

@@ -108,7 +108,7 @@ class EdgeTable:
         Parameters
         ----------
         function : callable
-            From a block (n, e) of this table, and the same edges of others, to an array (n', e).
+            From a block (n, e) of this table, and the same edges of others, to an array (n, e).
         *others
             Tables, arrays whose last axis are edges, or anything that is `PerEdge`.
         """
@@ -134,11 +134,17 @@ class EdgeTable:
         """
         return _joined(list(self.answers(function, *others)), axis=-1)
 
-    def sums(self, function: Callable[..., Any], *others: Any) -> Any:
+    def sums(
+        self,
+        function: Callable[..., Any],
+        *others: Any,
+        finish: Callable[..., Any] | None = None,
+    ) -> Any:
         """Return sums over subjects of what a function returns; arguments as for `pointwise`.
 
         It is given bands of subjects, and returns an array, or a tuple of arrays, whose last axis
-        are edges. Bands are added up in double precision.
+        are edges. Bands are added up in double precision. `finish` makes something smaller of the
+        sums of a block: it is given the edges of the block, a slice, and each of its sums.
 
         Examples
         --------
@@ -151,7 +157,8 @@ class EdgeTable:
 
         def of_block(edges: slice) -> Any:
             parts = tiles(edges)
-            return _sum(function(*(part(rows) for part in parts)) for rows in bands)
+            found = _sum(function(*(part(rows) for part in parts)) for rows in bands)
+            return found if finish is None else finish(edges, *found)
 
         found = self._in_order(of_block, self.plan.blocks(self.shape[1]))
         return _joined(list(found), axis=-1)
@@ -192,7 +199,7 @@ class EdgeTable:
 
     def _in_order(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
         few = 1 if len(items) == 1 else None
-        return in_order(work, items, few, shared=self.plan.shared)
+        return in_order(work, items, few, shared=self.plan.shared, several=True)
 
     def _total(self, work: Callable[[slice], Any]) -> Any:
         def added(group: list[slice]) -> Any:
@@ -313,6 +320,8 @@ def of_edges(values: Any, edges: slice) -> Any:
 
 def _joined(answers: list[Any], axis: int) -> Any:
     """Put arrays, or tuples of them, behind each other."""
+    if len(answers) == 1:
+        return answers[0]
     if isinstance(answers[0], tuple):
         return tuple(np.concatenate(parts, axis=axis) for parts in zip(*answers, strict=True))
     return np.concatenate(answers, axis=axis)

@@ -19,6 +19,9 @@ Answer = TypeVar("Answer")
 MOST_WORKERS = 4
 _ROUNDS = 4  # tasks of a pass for every thread, at least, or some would wait for the last
 _MOST_ITEMS = 4  # of a task, whose answers wait together
+# As it is when this is imported: a LocalCluster of Dask sets it for its workers, but in the process
+# that starts it, and leaves it there.
+_ASKED = os.environ.get("OMP_NUM_THREADS", "")
 _here = threading.local()  # whether this thread is one of ours
 _chosen: list[int] = []
 
@@ -33,8 +36,7 @@ def n_workers() -> int:
         return 1  # a block of a block
     if _chosen:
         return _chosen[-1]
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    allowed = int(given) if given.isdigit() and int(given) > 0 else MOST_WORKERS
+    allowed = int(_ASKED) if _ASKED.isdigit() and int(_ASKED) > 0 else MOST_WORKERS
     return max(1, min(_n_processors(), allowed, MOST_WORKERS))
 
 
@@ -67,6 +69,7 @@ def in_order(
     *,
     shared: bool = False,
     singly: bool = False,
+    several: bool = False,
 ) -> Iterator[Answer]:
     """Apply a function to items, several at a time, and give the answers in order.
 
@@ -83,7 +86,9 @@ def in_order(
         Whether the function changes nothing here and holds no large array, so that the workers of
         a cluster can do it where a Dask client is active.
     singly : bool, default=False
-        Whether every item is a task of its own, as its answer is large.
+        Whether every item is a task of its own there, as its answer is large.
+    several : bool, default=False
+        Whether a thread may take several items at a time, as answers are small.
 
     Examples
     --------
@@ -98,17 +103,17 @@ def in_order(
     elif number == 1:
         answers = map(function, items)
     else:
-        answers = _on_threads(function, _tasks(items, number, singly), number)
+        answers = _on_threads(function, _tasks(items, number, several), number)
     yield from told_blocks(answers, len(items)) if isinstance(items, Sized) else answers
 
 
-def _tasks(items: Iterable[Item], number: int, singly: bool) -> Iterator[list[Item]]:
+def _tasks(items: Iterable[Item], number: int, several: bool) -> Iterator[list[Item]]:
     """Give items a few at a time, where it is known how many there are.
 
     Threads of Python stop each other when one begins or ends, so that fewer and longer tasks take
     less time.
     """
-    n_items = len(items) if isinstance(items, Sized) and not singly else 0
+    n_items = len(items) if several and isinstance(items, Sized) else 0
     size = min(max(n_items // (_ROUNDS * number), 1), _MOST_ITEMS)
     rest = iter(items)
     while task := list(islice(rest, size)):

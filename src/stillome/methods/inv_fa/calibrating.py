@@ -28,7 +28,7 @@ def calibrate(
     ----------
     counts : EdgeTable of shape (n, E)
     laws : callable
-        The law of the counts.
+        From a block of edges, and then from subjects, to the law of their counts.
     ranks : array of shape (E,)
         Of the edges, see `edge_ranks`.
     floors : array of shape (n, 1)

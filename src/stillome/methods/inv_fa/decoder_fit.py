@@ -178,15 +178,21 @@ class _DecoderFit:
             np.reciprocal(shrink, out=shrink)
             residual = counts - rates
             residual *= shrink
-            rates *= shrink  # the weights
-            return design.T @ residual, design.T @ rates, squares.T @ rates, *moments
+            weights = np.multiply(rates, shrink, out=shrink)
+            return design.T @ residual, design.T @ weights, squares.T @ weights, *moments
 
+        def step_of(
+            edges: slice, gradient: Floats, sums: Floats, squares: Floats, *moments: Floats
+        ) -> tuple[AnyFloats, ...]:
+            gradient -= current[:, edges] * precision[:, None]
+            step, variances = _centred_step(gradient, sums, squares, precision)
+            return step.astype(current.dtype), variances.astype(current.dtype), *moments
+
+        precision, current = 1 / self.prior_variance, np.vstack([self.offset, self.loadings])
         subjects = PerSubject(self.design), PerSubject(self.squares)
-        found = self.counts.sums(of_band, self.rates, self.dispersion, *subjects)
-        gradient, sums, squares, *moments = found
-        current = np.vstack([self.offset, self.loadings])
-        gradient -= current / self.prior_variance[:, None]
-        step, variances = self._centred_step(gradient, sums, squares)
+        step, variances, *moments = self.counts.sums(
+            of_band, self.rates, self.dispersion, *subjects, finish=step_of
+        )
         self.dispersion = Moments(*moments).dispersion(len(self.latent)).astype(self.dtype)
         step = np.clip(step, -LARGEST_STEP, LARGEST_STEP)
         current += self.relax(step).astype(self.dtype)
@@ -195,31 +201,6 @@ class _DecoderFit:
         self.prior_variance[1:] = np.maximum(sizes, 1e-6)
         used = np.any(self.design, axis=0)[:, None]
         return in_standard_errors(step, np.where(used, 1 / variances, 0))
-
-    def _centred_step(
-        self, gradient: Floats, sums: Floats, squares: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return a step and posterior variances, both (1 + K, E), with approximate information.
-
-        Units are taken to be uncorrelated around their mean under the weights of an edge. For
-        normal z that is exact where weights are exponential in z, as those of rare edges.
-
-        Parameters
-        ----------
-        gradient : array of shape (1 + K, E)
-        sums : array of shape (1 + K, E)
-            Of the weights of the information, times 1 and z.
-        squares : array of shape (K, E)
-            Of the weights times the squares of z.
-        """
-        own = (1 / self.prior_variance)[:, None]
-        total, means = sums[0] + own[0], sums[1:] / (sums[0] + own[0])
-        # Rounding errors may have either sign where nobody differs.
-        information = np.maximum(squares - sums[1:] * means, 0) + own[1:]
-        loadings = (gradient[1:] - means * gradient[0]) / information
-        offset = gradient[0] / total - (means * loadings).sum(axis=0)
-        variance = 1 / total + (means**2 / information).sum(axis=0)
-        return np.vstack([offset, loadings]), np.vstack([variance, 1 / information])
 
     def improve_susceptibility(self) -> float:
         """Take a Newton step for all confounds; return its size in standard errors."""
@@ -236,10 +217,12 @@ class _DecoderFit:
     def _along_effects(self) -> AlongEffects:
         parts = [self.functions @ share.astype(self.dtype) for share in self.shares]
 
+        tuning = self.tuning  # and not all of this fit, which may be sent to workers
+
         def of_band(
             counts: AnyFloats, rates: AnyFloats, usual: AnyFloats, phi: AnyFloats, slopes: Floats
         ) -> tuple[AnyFloats, AnyFloats]:
-            return RelativeResidual.of(counts, rates, usual, phi, self.tuning).sums(slopes)
+            return RelativeResidual.of(counts, rates, usual, phi, tuning).sums(slopes)
 
         usual = self._rate_table(self.design, self.effect.slopes[:0])  # at average motion
         per_edge = self.rates, usual, self.dispersion, self.effect.slopes
@@ -256,3 +239,31 @@ class _DecoderFit:
         self.moved = susceptible_functions(
             self.functions, self.latent, self.susceptibility, self.shares
         )
+
+
+def _centred_step(
+    gradient: Floats, sums: Floats, squares: Floats, precision: Floats
+) -> tuple[Floats, Floats]:
+    """Return a step and posterior variances, both (1 + K, e), with approximate information.
+
+    Units are taken to be uncorrelated around their mean under the weights of an edge. For
+    normal z that is exact where weights are exponential in z, as those of rare edges.
+
+    Parameters
+    ----------
+    gradient : array of shape (1 + K, e)
+    sums : array of shape (1 + K, e)
+        Of the weights of the information, times 1 and z.
+    squares : array of shape (K, e)
+        Of the weights times the squares of z.
+    precision : array of shape (1 + K,)
+        Of the prior.
+    """
+    own = precision[:, None]
+    total, means = sums[0] + own[0], sums[1:] / (sums[0] + own[0])
+    # Rounding errors may have either sign where nobody differs.
+    information = np.maximum(squares - sums[1:] * means, 0) + own[1:]
+    loadings = (gradient[1:] - means * gradient[0]) / information
+    offset = gradient[0] / total - (means * loadings).sum(axis=0)
+    variance = 1 / total + (means**2 / information).sum(axis=0)
+    return np.vstack([offset, loadings]), np.vstack([variance, 1 / information])

@@ -41,6 +41,9 @@ def test_products_of_blocks_are_those_of_the_whole_table(monkeypatch):
     ):
         assert_allclose(found[0], expected, atol=1e-9)
         assert found[1].tolist() == [edge != 11 for edge in range(50)]
+    gram, varies = gram_of_edges(blocked(values), 12)[2]
+    assert_allclose(gram, values[:12] @ values[:12].T, atol=1e-9)
+    assert varies.tolist() == [edge != 11 for edge in range(50)]
 
 
 @pytest.mark.parametrize("shape", [(300, 500), (500, 300)])

@@ -169,8 +169,8 @@ def fit_dispersion_slopes(
     A moment estimate of each subject's dispersion relative to the expected one, regressed on the
     functions of motion; shrunk to 0 where chance explains it. Scans of a group count as fewer.
     """
-    sums = EdgeTable.of(counts).total_by_subject(_excess, EdgeTable.of(rates), dispersion)
-    excess, expected = sums
+    table, means = EdgeTable.of(counts), EdgeTable.of(rates)
+    excess, expected = table.total_by_subject(_excess, means, dispersion)
     log_ratio = np.log(np.maximum(excess / expected, _LEAST_RATIO))
     log_ratio -= log_ratio.mean()
     slopes = functions.T.astype(np.float64) @ log_ratio / len(counts)

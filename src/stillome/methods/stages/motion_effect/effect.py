@@ -321,10 +321,7 @@ def _derivatives(
     subjects = (PerSubject(values) for values in (functions, design, products))
     gradient, information = counts.sums(of_band, state, *subjects)
     width = design.shape[1]
-    return (
-        gradient.T.copy(),
-        information.T.reshape(-1, width, width),
-    )
+    return gradient.T.copy(), information.T.reshape(-1, width, width)
 
 
 def _scores(

@@ -6,8 +6,8 @@ and decomposes the table in the span of all these products. With as many multipl
 accurate than one that keeps the last product only.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import EdgeTable
 from stillome.counts.workers import in_order
+
+# T Tᵀ (n, n) of a table T, and which of its edges (E,) vary.
+SubjectProducts: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
 
 _SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time, at most
 _LEAST_SLABS = 5  # so that two workers have about as much to do
@@ -29,16 +32,25 @@ _SHARE, _LEAST_COLUMNS = 3, 48
 _PASSES = 8
 
 
-def gram_of_subjects(table: EdgeTable) -> tuple[Floats, NDArray[np.bool_]]:
+def gram_of_subjects(table: EdgeTable) -> SubjectProducts:
     """Return T Tᵀ (n, n) of a table T, and which edges (E,) vary."""
-
-    def multiply(slab: slice) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        block = columns(table, slab)
-        return np.matmul(block, block.T), np.asarray(block.any(axis=0))
-
-    gram, varies = np.zeros((len(table), len(table))), []
     slabs = slabs_of(table, _even_share(table))
-    for product, own in in_order(multiply, slabs, shared=table.plan.shared, singly=True):
+
+    def multiply(slab: slice) -> SubjectProducts:
+        return _products(columns(table, slab))
+
+    found = in_order(multiply, slabs, shared=table.plan.shared, singly=True)
+    return _added(found, len(table))
+
+
+def _products(block: NDArray[Any]) -> SubjectProducts:
+    return np.matmul(block, block.T), np.asarray(block.any(axis=0))
+
+
+def _added(found: Iterable[SubjectProducts], n: int) -> SubjectProducts:
+    """Add up products (n, n) of slabs, in double precision, and put their edges together."""
+    gram, varies = np.zeros((n, n)), [np.zeros(0, bool)]
+    for product, own in found:
         gram += product
         varies.append(own)
     return gram, np.concatenate(varies)
@@ -75,28 +87,35 @@ def columns(table: EdgeTable, slab: slice) -> NDArray[Any]:
     return found
 
 
-def gram_of_edges(table: EdgeTable) -> tuple[AnyFloats, NDArray[np.bool_]]:
-    """Return Tᵀ T (E, E) of a table T, in its precision, and which edges (E,) vary."""
+def gram_of_edges(
+    table: EdgeTable, n_first: int = 0
+) -> tuple[AnyFloats, NDArray[np.bool_], SubjectProducts]:
+    """Return Tᵀ T (E, E) of a table T, in its precision, and which edges (E,) vary.
+
+    And `gram_of_subjects` of the first few subjects, from the same pass over the table.
+    """
     n, n_edges = table.shape
     some = min(_SLAB_ELEMENTS, n * -(-n_edges // _LEAST_SLABS))
     slabs = slabs_of(table, some)
 
-    def multiply(number: int) -> NDArray[Any]:
+    def multiply(number: int) -> tuple[NDArray[Any], SubjectProducts]:
         """Return the products of one slab with itself and with all behind it."""
         slab = slabs[number]
         first = columns(table, slab)
         behind = slabs_of(table, some // _PIECES, slab.stop)
         others = (first.T @ columns(table, piece) for piece in behind)
-        return np.hstack([first.T @ first, *others])
+        return np.hstack([first.T @ first, *others]), _products(first[:n_first])
 
     gram: AnyFloats = np.empty((0, 0))
+    found = []
     products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
-    for slab, product in zip(slabs, products, strict=True):
+    for slab, (product, of_first) in zip(slabs, products, strict=True):
         if not len(gram):
             gram = np.empty((n_edges, n_edges), product.dtype)
         gram[slab, slab.start :] = product
         gram[slab.start :, slab] = product.T
-    return gram, np.diagonal(gram) > 0
+        found.append(of_first)
+    return gram, np.diagonal(gram) > 0, _added(found, min(n_first, n))
 
 
 def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floats]:

@@ -126,9 +126,9 @@ def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) ->
 def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     n, n_edges = table.shape
     wide = n <= n_edges
-    gram, varies = gram_of_subjects(table) if wide else gram_of_edges(table)
+    gram, varies = gram_of_subjects(table) if wide else gram_of_edges(table)[:2]
     if wide and 1 < varies.sum() < n:
-        wide, (gram, varies) = False, gram_of_edges(table)
+        wide, (gram, varies) = False, gram_of_edges(table)[:2]
     # An edge that is constant adds neither signal nor noise, only width.
     width = int(varies.sum()) if varies.sum() > 1 else n_edges
     if not wide and width < n_edges:
@@ -152,17 +152,23 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
 def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     n, n_edges = table.shape
     wide = n <= min(n_edges, _PRODUCT)
-    products = gram_of_subjects(table) if wide else None
-    gram: AnyFloats | None = None if products is None else products[0]
-    if not wide and n_edges <= _PRODUCT:
-        gram = gram_of_edges(table)[0]
+    gram: AnyFloats | None = None
+    if wide:
+        some = gram_of_subjects(table)
+        gram = some[0]
+    elif n_edges <= _PRODUCT:
+        gram, _, some = gram_of_edges(table, _SUBJECTS)
+    else:
+        some = gram_of_subjects(table.rows(slice(_SUBJECTS)))
+    width = int(some[1].sum())
     find = partial(leading_eigenvectors, table)
     if gram is not None:
         find = partial(leading_eigenvectors_of, gram)
     asked = _FIRST if n_factors is None else n_factors
-    jobs: list[Callable[[], Any]] = [partial(_noise_of_some, table, products), partial(find, asked)]
-    # Side by side, unless they are passes over the table, which have several workers themselves.
-    (noise, width), found = in_order(lambda job: job(), iter(jobs), 1 if gram is None else None)
+    of_noise = partial(_noise_of_some, some[0][:_SUBJECTS, :_SUBJECTS], width)
+    jobs: list[Callable[[], Any]] = [of_noise, partial(find, asked)]
+    # Side by side, unless one of them is passes over the table, which have several workers.
+    noise, found = in_order(lambda job: job(), iter(jobs), 1 if gram is None else None)
     edge = _noise_edge(min(n, width) / max(n, width))
     while n_factors is None and found[0][-1] / max(n, width) > noise * edge:
         if asked >= min(n, width):
@@ -176,19 +182,12 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
     return Spectrum(values[:n_kept], scores, noise, n, width)
 
 
-def _noise_of_some(
-    table: EdgeTable, products: tuple[Floats, NDArray[np.bool_]] | None
-) -> tuple[float, int]:
-    """Return the variance of the noise, from the first 1,024 subjects, and how many edges vary.
-
-    Products of all subjects, where they are known, are those of `gram_of_subjects`.
-    """
-    gram, varies = products or gram_of_subjects(table.rows(slice(_SUBJECTS)))
-    width = int(varies.sum())
-    values = np.linalg.eigvalsh(gram[:_SUBJECTS, :_SUBJECTS] / max(_SUBJECTS, width))
+def _noise_of_some(gram: Floats, width: int) -> float:
+    """Return the variance of the noise from products of 1,024 subjects in this many edges."""
+    values = np.linalg.eigvalsh(gram / max(_SUBJECTS, width))
     # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
     n_none = max(_SUBJECTS - width, 1)
-    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0], width
+    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0]
 
 
 def _scores(table: EdgeTable, turns: Floats) -> Floats:
