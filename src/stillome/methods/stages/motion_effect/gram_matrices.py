@@ -6,7 +6,7 @@ and decomposes the table in the span of all these products. With as many multipl
 accurate than one that keeps the last product only.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -107,15 +107,20 @@ def gram_of_edges(
         return np.hstack([first.T @ first, *others]), _products(first[:n_first])
 
     gram: AnyFloats = np.empty((0, 0))
-    found = []
-    products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
-    for slab, (product, of_first) in zip(slabs, products, strict=True):
-        if not len(gram):
-            gram = np.empty((n_edges, n_edges), product.dtype)
-        gram[slab, slab.start :] = product
-        gram[slab.start :, slab] = product.T
-        found.append(of_first)
-    return gram, np.diagonal(gram) > 0, _added(found, min(n_first, n))
+
+    def found() -> Iterator[SubjectProducts]:
+        """Put products of edges into their place, and give those of subjects."""
+        nonlocal gram
+        products = in_order(multiply, range(len(slabs)), shared=table.plan.shared)
+        for slab, (product, of_first) in zip(slabs, products, strict=True):
+            if not len(gram):
+                gram = np.empty((n_edges, n_edges), product.dtype)
+            gram[slab, slab.start :] = product
+            gram[slab.start :, slab] = product.T
+            yield of_first
+
+    of_first = _added(found(), min(n_first, n))
+    return gram, np.diagonal(gram) > 0, of_first
 
 
 def leading_eigenvectors(table: EdgeTable, n_vectors: int) -> tuple[Floats, Floats]:
