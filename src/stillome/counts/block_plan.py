@@ -57,16 +57,6 @@ class BlockPlan:
         starts = range(0, max(n_edges, 1), self.width)
         return [slice(start, min(start + self.width, n_edges)) for start in starts]
 
-    def bands(self, n: int) -> list[slice]:
-        """Return consecutive subjects that are looked at together in a block of edges.
-
-        Examples
-        --------
-        >>> [band.stop for band in BlockPlan(32).bands(20_000)]
-        [8192, 16384, 20000]
-        """
-        return [slice(start, min(start + _BAND, n)) for start in range(0, max(n, 1), _BAND)]
-
     def groups(self, n_edges: int) -> list[list[slice]]:
         """Return the blocks in groups of consecutive ones; how many depends on the blocks only.
 
@@ -87,3 +77,14 @@ class BlockPlan:
         """Return an empty place for the blocks of a table (n, E)."""
         kind = SharedStore if self.shared else FileStore if self.on_disk else MemoryStore
         return kind(shape, self.blocks(shape[1]), np.dtype(dtype))
+
+
+def bands(n: int) -> list[slice]:
+    """Return consecutive subjects, of n, who are looked at together in a block of edges.
+
+    Examples
+    --------
+    >>> [band.stop for band in bands(20_000)]
+    [8192, 16384, 20000]
+    """
+    return [slice(start, min(start + _BAND, n)) for start in range(0, max(n, 1), _BAND)]

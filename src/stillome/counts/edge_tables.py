@@ -21,7 +21,7 @@ from typing import Any, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stillome.counts.block_plan import BlockPlan
+from stillome.counts.block_plan import BlockPlan, bands
 from stillome.counts.block_store import BlockStore
 from stillome.counts.workers import in_order
 from stillome.kept_memory import give_back
@@ -153,11 +153,11 @@ class EdgeTable:
         >>> counts.sums(lambda block, own: (block * own).sum(axis=0), weights).tolist()
         [13.0, 24.0]
         """
-        tiles, bands = self._tiles(others), self.plan.bands(len(self))
+        tiles, n = self._tiles(others), len(self)
 
         def of_block(edges: slice) -> Any:
             parts = tiles(edges)
-            found = _sum(function(*(part(rows) for part in parts)) for rows in bands)
+            found = _sum(function(*(part(rows) for part in parts)) for rows in bands(n))
             return found if finish is None else finish(edges, *found)
 
         found = self._in_order(of_block, self.plan.blocks(self.shape[1]))
@@ -172,11 +172,11 @@ class EdgeTable:
 
         It is given bands of subjects; the first axis of what it returns are subjects.
         """
-        tiles, bands = self._tiles(others), self.plan.bands(len(self))
+        tiles, n = self._tiles(others), len(self)
 
         def of_block(edges: slice) -> Any:
             parts = tiles(edges)
-            found = [function(*(part(rows) for part in parts)) for rows in bands]
+            found = [function(*(part(rows) for part in parts)) for rows in bands(n)]
             return _joined(found, axis=0)
 
         return self._total(of_block)
@@ -227,14 +227,14 @@ class EdgeTable:
     def stored(self, dtype: DTypeLike = np.float32) -> "StoredTable":
         """Compute all blocks once and keep them."""
         store = self.plan.store(self.shape, dtype)
-        blocks, bands = self.plan.blocks(self.shape[1]), self.plan.bands(len(self))
+        blocks = self.plan.blocks(self.shape[1])
         look, shape = self.look, self.shape
 
         def keep(job: tuple[int, slice]) -> None:
             number, edges = job
             tile = look(edges)
             block = np.empty((shape[0], edges.stop - edges.start), store.dtype)
-            for rows in bands:
+            for rows in bands(shape[0]):
                 block[rows] = tile(rows)
             store.write(number, block)
 

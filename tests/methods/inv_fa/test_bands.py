@@ -25,8 +25,8 @@ def answers(model, X, more):
     model.fit(X, confounds=PEOPLE.motion, **more)
     return (
         model.model_.effect.slopes,
-        model.model_.decoder.dispersion,
         model.transform(X, confounds=PEOPLE.motion),
+        model.model_.decoder.dispersion,
         np.log1p(model.adjust(X, confounds=PEOPLE.motion)),
     )
 
@@ -38,15 +38,19 @@ def test_bands_of_subjects_change_nothing_but_rounding_errors(cohort, memory, mo
 
 
 def test_the_network_has_the_same_answers_from_bands(monkeypatch):
-    same_in_bands(InvVAE(4, max_epochs=2), *COHORTS["counts"], monkeypatch)
+    # Of so few people, two epochs would leave it where it starts: at inv-FA. Training makes
+    # rounding errors larger.
+    same_in_bands(InvVAE(4, max_epochs=20), *COHORTS["counts"], monkeypatch, tolerance=1e-4)
 
 
-def same_in_bands(model, X, more, monkeypatch):
+def same_in_bands(model, X, more, monkeypatch, tolerance=1e-5):
     whole = answers(model, X, more)
     monkeypatch.setattr(block_plan, "_BAND", 17)
-    *parameters, adjusted = zip(answers(model, X, more), whole, strict=True)
-    for found, expected in parameters:
-        assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
-    found, expected = adjusted
+    slopes, latent, dispersion, adjusted = zip(answers(model, X, more), whole, strict=True)
+    for found, expected in (slopes, latent):
+        assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    # Dispersions stop as soon as their steps are small, with scans of families a step apart.
+    assert_allclose(*dispersion, rtol=1e-3)
     # A count where another one is as likely may be the next one.
-    assert (np.abs(found - expected) > 1e-2).mean() < 1e-2
+    found, expected = adjusted
+    assert (np.abs(found - expected) > 1e-2).mean() < 1e-3
