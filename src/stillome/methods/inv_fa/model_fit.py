@@ -37,7 +37,7 @@ from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.effect import log_means
 from stillome.methods.stages.motion_effect.effect_spread import fit_effect_spread
 from stillome.methods.stages.replay.calibration import Calibration
-from stillome.methods.stages.replay.count_law import probability_below
+from stillome.methods.stages.replay.count_law import logits_below
 from stillome.methods.stages.replay.counterfactual import Laws
 from stillome.methods.stages.replay.presence import Presence, fit_presence
 from stillome.methods.stages.replay.small_values import SmallValues
@@ -313,12 +313,12 @@ class ModelFit:
         return replace(model, presence=presence), by_chance
 
     def _below(self, laws: Laws) -> EdgeTable:
-        """Return the probability of a count below the floor, in the law of every subject."""
+        """Return logits of a count below the floor, in the law of every subject."""
         floors = self.floors
 
         def look(edges: slice) -> Tile:
             law = laws(edges)
-            return lambda rows: probability_below(*law(rows), floors[rows])
+            return lambda rows: logits_below(*law(rows), floors[rows])
 
         return self.counts.beside(look)
 

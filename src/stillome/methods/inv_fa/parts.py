@@ -125,17 +125,28 @@ class InvariantModel:
 
         `scanned_at` is the motion at which z was encoded; average motion without.
         """
-        return self._law(*self._seen(latent, confounds, scanned_at), confounds)
+        z, functions = self._seen(latent, confounds, scanned_at)
+        log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
+        return WeightLaw(log_rates, self.dispersions(log_rates, functions))
 
     def laws(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None, like: EdgeTable
     ) -> Laws:
-        """Return `law` by blocks of edges and by subjects, for a table of these subjects."""
-        z, functions = self._seen(latent, confounds, scanned_at)  # the same for all blocks
+        """Return `law` by blocks of edges and by subjects, for a table of these subjects.
+
+        In single precision, which is enough for fitting.
+        """
+        seen = self._seen(latent, confounds, scanned_at)  # the same for all blocks
+        z, functions = (part.astype(np.float32) for part in seen)
 
         def of_block(edges: slice) -> Callable[[slice], WeightLaw]:
             own = self.of_edges(edges)
-            return lambda rows: own._law(z[rows], functions[rows], confounds[rows])
+
+            def of_subjects(rows: slice) -> WeightLaw:
+                log_rates = own.log_rates(z[rows], functions[rows], confounds[rows])
+                return WeightLaw(log_rates, own.dispersions(log_rates, functions[rows]))
+
+            return of_subjects
 
         return of_block
 
@@ -147,13 +158,9 @@ class InvariantModel:
         read = np.zeros_like(functions) if scanned_at is None else self.basis(scanned_at)
         return self.decoder_input(latent, functions, read), functions
 
-    def _law(self, z: Floats, functions: AnyFloats, confounds: Floats) -> WeightLaw:
-        log_rates = self.log_rates(z, functions, confounds).astype(np.float64)
-        return WeightLaw(log_rates, self.dispersions(log_rates, functions))
-
-    def dispersions(self, log_rates: Floats, functions: AnyFloats) -> Floats:
-        """Return the dispersion (n, E) around these rates at this motion."""
-        dispersions = self.decoder.dispersions(functions).astype(np.float64)
+    def dispersions(self, log_rates: AnyFloats, functions: AnyFloats) -> AnyFloats:
+        """Return the dispersion (n, E) around these rates at this motion, in their precision."""
+        dispersions = self.decoder.dispersions(functions).astype(log_rates.dtype, copy=False)
         if self.decoder.grain > 0:
             dispersions += self.decoder.grain * np.exp(-log_rates)
         return dispersions

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.counts.blocks import in_blocks
 from stillome.counts.floors import counts_above, mass_below, scores_above
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.small_values import N_VALUES, SmallValues
 
 _SMALLEST, _LARGEST = 1e-300, 1 - 1e-16
+_SURPRISE = 60.0  # −log of a probability that is as good as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +201,23 @@ def probability_below(log_rates: Floats, dispersions: Floats, floors: Floats | f
     """Return P(count < floor) of the negative binomial, (n, E)."""
     floors_ = np.broadcast_to(np.asarray(floors, np.float64), log_rates.shape)
     return in_blocks(mass_below, floors_, np.exp(log_rates), 1 / dispersions)
+
+
+def logits_below(log_rates: AnyFloats, dispersions: AnyFloats, floors: Floats) -> AnyFloats:
+    """Return log(P / (1 − P)) of the same P, (n, E).
+
+    At a floor of 1 in the precision of the rates: log P(0) = −log(1 + φ rate) / φ loses no digits.
+    """
+    if floors.max(initial=1) > 1:
+        with np.errstate(divide="ignore"):
+            return np.asarray(special.logit(probability_below(log_rates, dispersions, floors)))
+    found = np.exp(log_rates)
+    found *= dispersions
+    np.log1p(found, out=found)
+    found /= dispersions
+    np.minimum(found, _SURPRISE, out=found)
+    np.log(np.expm1(found, out=found), out=found)
+    return np.negative(found, out=found)
 
 
 def _over_hurdle(among: Floats, empty: Floats) -> Floats:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
@@ -30,11 +31,15 @@ from stillome.methods.stages.motion_effect.pooling import (
     uncertainties_of,
 )
 from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP
-from stillome.methods.stages.replay.probit_tables import PROBIT_RANGE, inverse_mills_ratios, probits
+from stillome.methods.stages.replay.probit_tables import (
+    PROBIT_RANGE,
+    STEP,
+    probit_derivatives,
+    rounded_probits,
+)
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _LARGEST_PROBIT = 8.0
-_STEP = 15 / 2**15  # of probits that are kept; the largest difference of two is below 15
 _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
@@ -126,7 +131,7 @@ def fit_presence(
     empty : array or table of shape (n, E)
         1 where an edge has no fibres, else 0.
     below, usual : arrays or tables of shape (n, E)
-        As in `Presence.probabilities`.
+        Logits of what `Presence.probabilities` is given.
     motion : MotionFunctions
     design : EdgeDesign
     tuning : StageTuning
@@ -180,10 +185,10 @@ class _PresenceFit:
         self, empty: EdgeTable, below: EdgeTable, usual: EdgeTable, motion: MotionFunctions
     ) -> None:
         self.empty = empty
-        self.usual = _kept(usual.pointwise(probits))
-        self.probits = _kept(
-            below.pointwise(lambda block, of_usual: probits(block) - of_usual, self.usual)
-        )
+        average = usual.pointwise(rounded_probits).stored(np.int16)
+        differences = below.pointwise(lambda own, of_usual: rounded_probits(own) - of_usual, average)
+        self.usual = average.pointwise(_unrounded)
+        self.probits = differences.stored(np.int16).pointwise(_unrounded)
         self.functions, self.groups = motion.estimating, motion.groups
         n_functions, n_edges = self.functions.shape[1], empty.shape[1]
         self.deviations, self.reliance = np.zeros(n_edges), 1.0
@@ -225,11 +230,7 @@ class _PresenceFit:
         probit += deviations.astype(np.float32)
         probit += usual
         probit += np.float32(self.reliance) * probits
-        of_empty, of_present = inverse_mills_ratios(probit)
-        # A choice between both takes longer; a difference of their sum loses digits.
-        residual = of_empty * empty
-        residual -= of_present * np.logical_not(empty)
-        return _Derivatives(residual, np.multiply(of_empty, of_present, out=of_empty))
+        return _Derivatives(*probit_derivatives(probit, empty))
 
     def improve_deviations(self) -> None:
         """Take a Newton step of deviations and reliance."""
@@ -325,10 +326,9 @@ class _PresenceFit:
         return in_standard_errors(change, 1 / np.maximum(size, 1e-12))
 
 
-def _kept(table: EdgeTable) -> EdgeTable:
-    """Compute probits, or differences of them, once, and keep them in two bytes each."""
-    whole = table.pointwise(lambda block: np.rint(block * np.float32(1 / _STEP)))
-    return whole.stored(np.int16).pointwise(lambda block: block * np.float32(_STEP))
+def _unrounded(block: NDArray[np.int16]) -> AnyFloats:
+    """Return probits, or differences of them, which are kept in two bytes each."""
+    return np.multiply(block, STEP, dtype=np.float32)
 
 
 def probits_of(shares: Floats) -> Floats:
