@@ -133,14 +133,14 @@ class NetworkModel(InvariantModel):
         latent = self.remaining.restored(latent, functions, scanned_at)
         return super().decoder_input(latent, functions, scanned_at)
 
-    def log_rates(self, z: Floats, functions: AnyFloats, confounds: Floats) -> AnyFloats:
+    def log_rates(self, z: AnyFloats, functions: AnyFloats, confounds: Floats) -> AnyFloats:
         """Return log rates (n, E) of z̃ at this motion, given as functions and as confounds."""
-        own = self.person.deviation(z, confounds)
+        own = self.person.deviation(z.astype(np.float64), confounds)
         if self.pooled:
             own = own + super().log_rates(z, functions, confounds)
         return np.clip(own, *LOG_RATE_RANGE)
 
-    def dispersions(self, log_rates: Floats, functions: AnyFloats) -> Floats:
+    def dispersions(self, log_rates: AnyFloats, functions: AnyFloats) -> AnyFloats:
         """Return the dispersion (n, E) around these rates at this motion."""
         if self.person.network.architecture.poisson and self.whole:
             return np.full_like(log_rates, _POISSON_DISPERSION)

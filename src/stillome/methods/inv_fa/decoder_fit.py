@@ -82,8 +82,9 @@ def fit_decoder(
     if susceptible:
         state.confirm_susceptibility(two_halves(groups, len(counts)))
     start = state.dispersion.astype(np.float64)
-    dispersion = likely_dispersion(counts, state.rates, start, iterations)
-    slopes = fit_dispersion_slopes(counts, state.rates, dispersion, functions, groups)
+    rates = state.rates.stored()
+    dispersion = likely_dispersion(counts, rates, start, iterations)
+    slopes = fit_dispersion_slopes(counts, rates, dispersion, functions, groups)
     loadings = np.zeros((latent.shape[1], counts.shape[1]))
     loadings[used] = state.loadings
     susceptibility = np.zeros((len(shares), latent.shape[1]))

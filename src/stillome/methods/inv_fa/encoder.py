@@ -90,14 +90,17 @@ class FactorEncoder:
 
     def encode(self, values: AnyTable, functions: AnyFloats) -> Floats:
         """Return the posterior mean (n, K) from encoder input (n, E), an array or a table."""
+        used = np.flatnonzero(self.weights.any(axis=0))  # the others are 0 for everybody
 
         def of_band(block: AnyFloats, encoder: FactorEncoder, functions: AnyFloats) -> Floats:
             # In single precision the product of a subject depends on who stands beside it, and
             # in any on how the weights lie in memory, which differs in a stored model.
             standard = encoder.standardised(block, functions).astype(np.float64)
-            return np.asarray(standard @ np.ascontiguousarray(encoder.weights))
+            return np.asarray(standard @ np.take(encoder.weights, used, axis=1))
 
-        means = EdgeTable.of(values).total_by_subject(of_band, self, PerSubject(functions))
+        table = EdgeTable.of(values)
+        means = np.zeros((len(table), self.weights.shape[1]))
+        means[:, used] = table.total_by_subject(of_band, self, PerSubject(functions))
         return self.remaining.removed(means, functions)
 
     def standardised(self, values: AnyFloats, functions: AnyFloats) -> AnyFloats:
@@ -142,7 +145,8 @@ def encoder_input(counts: Kind, effect: MotionEffect, functions: AnyFloats, *, w
         if not whole:
             moved = np.clip(functions @ effect.slopes.astype(functions.dtype), *LOG_RATE_RANGE)
             return np.log1p(block * np.exp(-moved))
-        moments = log_moments(effect.rates(functions), effect.dispersions(functions))
+        log_rates, log_dispersions = effect.log_rates(functions), effect.log_dispersions(functions)
+        moments = log_moments(np.clip(log_rates, *LOG_RATE_RANGE), log_dispersions)
         logs = np.log1p(block)
         logs -= moments.mean
         logs /= moments.sd
@@ -218,9 +222,10 @@ def _analyse_factors(
     weighted = table.pointwise(lambda block, own: block * own, precision)
     spectrum = leading_factors(weighted, n_components, n_lost)
     reliability = spectrum.reliability()
-    signal = reliability * spectrum.signal_variances()
-    share = np.where(reliability > tuning.least_reliable, signal / (1 + signal), 0.0)
-    directions = weighted.each(lambda block: spectrum.scores.T @ block.astype(np.float64)).T
+    used = reliability > tuning.least_reliable  # the first few
+    signal = (reliability * spectrum.signal_variances())[used]
+    share, scores = signal / (1 + signal), spectrum.scores[:, used]
+    directions = weighted.each(lambda block: scores.T @ block.astype(np.float64)).T
     lengths = np.maximum((directions**2).sum(axis=0), 1e-12)
     # weighted @ directions / lengths are the orthonormal scores; z has variance `share`.
     weights = precision[:, None] * directions / lengths * np.sqrt(len(table) * share)

@@ -27,29 +27,29 @@ class LogMoments(NamedTuple):
     sd: AnyFloats
 
 
-def log_moments(rates: AnyFloats, dispersions: AnyFloats) -> LogMoments:
+def log_moments(log_rates: AnyFloats, log_dispersions: AnyFloats) -> LogMoments:
     """Look up the moments of log(1 + A), A ~ NB(rate, dispersion), by bilinear interpolation.
 
     Parameters
     ----------
-    rates : array, positive
-    dispersions : array that broadcasts against `rates`, positive
+    log_rates : array
+    log_dispersions : array that broadcasts against `log_rates`
 
     Examples
     --------
-    >>> moments = log_moments(np.array([0.001, 1000.0]), np.array(0.001))
+    >>> moments = log_moments(np.log([0.001, 1000.0]), np.log(0.001))
     >>> bool(abs(moments.mean[0] - 0.001 * np.log(2)) < 1e-5)
     True
     >>> bool(abs(moments.mean[1] - np.log(1000)) < 0.01)
     True
     """
-    row, row_part = _position(np.log(rates), _LOG_RATES)
-    column, column_part = _position(np.log(dispersions), _LOG_DISPERSIONS)
+    row, row_part = _position(log_rates, _LOG_RATES)
+    column, column_part = _position(log_dispersions, _LOG_DISPERSIONS)
     corner = row * len(_LOG_DISPERSIONS) + column
     both = row_part * column_part
     mean, log_sd = (
         _bilinear(corners, corner, row_part, column_part, both)
-        for corners in _corners(rates.dtype.str)
+        for corners in _corners(log_rates.dtype.str)
     )
     return LogMoments(mean, np.exp(log_sd, out=log_sd))
 
@@ -83,9 +83,11 @@ def _bilinear(
 
 def _position(values: AnyFloats, grid: Floats) -> tuple[NDArray[np.intp], AnyFloats]:
     place = values - values.dtype.type(grid[0])
-    place /= values.dtype.type(grid[1] - grid[0])
+    place *= values.dtype.type(1 / (grid[1] - grid[0]))
     place = np.clip(place, 0, len(grid) - 1.001)
-    return place.astype(np.intp), place - np.floor(place)
+    cell = place.astype(np.int32)
+    place -= cell
+    return cell.astype(np.intp), place
 
 
 @lru_cache(maxsize=2)

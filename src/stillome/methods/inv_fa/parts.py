@@ -169,7 +169,7 @@ class InvariantModel:
         """Return z̃ (n, K), what the decoder reads; see `FactorEncoder.decoder_input`."""
         return self.encoder.decoder_input(latent, functions, scanned_at)
 
-    def log_rates(self, z: Floats, functions: AnyFloats, confounds: Floats) -> AnyFloats:
+    def log_rates(self, z: AnyFloats, functions: AnyFloats, confounds: Floats) -> AnyFloats:
         """Return log rates (n, E) of z̃ at this motion, given as functions and as confounds."""
         return self.decoder.log_rates(self.effect, functions, z)
 
@@ -180,16 +180,16 @@ class InvariantModel:
 
     def count_law(self, rates: WeightLaw, confounds: Floats, floors: Floats) -> CountLaw:
         """Return the distribution of counts with these rates at this motion, floors (n, 1)."""
-        below = probability_below(*rates, floors)
+        below = probability_below(*rates.double, floors)
         usual = self.usual_below(confounds, floors)
         empty = self.presence.probabilities(below, usual, self.basis(confounds))
         ceiling = float(self.support.ceiling)
-        return CountLaw(*rates, floors, below, empty, self.calibration, self.small, ceiling)
+        return CountLaw(*rates.double, floors, below, empty, self.calibration, self.small, ceiling)
 
     def usual_below(self, confounds: Floats, floors: Floats) -> Floats:
         """Return the probability of a count below the floor for z = 0 at this motion, (n, E)."""
         nobody = np.zeros((len(confounds), len(self.decoder.loadings)))
-        return probability_below(*self.law(nobody, confounds), floors)
+        return probability_below(*self.law(nobody, confounds).double, floors)
 
     def expected(
         self, latent: Floats, confounds: Floats, scanned_at: Floats | None = None

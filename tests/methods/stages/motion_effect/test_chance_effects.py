@@ -48,7 +48,8 @@ class Sample(NamedTuple):
             self.residual, self.motion, np.stack([spread / N] * 2), np.ones(E), np.zeros(E), N
         )
         estimates = self.motion[:, 0] @ self.residual / N + self.effects
-        factors = scores.factors()
+        apart = scores.apart()
+        factors = apart.factors()
         individual = scores.per_log_rate(factors)
         return pool_effects(
             estimates,
@@ -56,7 +57,7 @@ class Sample(NamedTuple):
             design,
             individual,
             N,
-            by_chance=scores.by_chance(design, factors) if knows_chance else None,
+            by_chance=apart.by_chance(design, factors) if knows_chance else None,
         ).effects
 
 

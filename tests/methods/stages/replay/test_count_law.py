@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import special, stats
 
 from stillome.counts.negative_binomial import nb_cdf, nb_pmf
 from stillome.methods.stages.replay.calibration import Calibration
-from stillome.methods.stages.replay.count_law import CountLaw, probability_below
+from stillome.methods.stages.replay.count_law import (
+    CountLaw,
+    logits_below,
+    probability_below,
+)
 from stillome.methods.stages.replay.counterfactual import replay_counts
 
 LONG = (20_000, 2)
@@ -152,3 +156,22 @@ def test_a_part_of_the_law_is_the_law_of_that_part():
     part = whole.at(rows, columns)
     own = counts[rows, columns][None], positions[rows, columns][None]
     assert_allclose(part.scores(*own)[0], whole.scores(counts, positions)[rows, columns])
+
+
+@pytest.mark.parametrize("floor", [1.0, 3.0])
+def test_logits_are_those_of_the_probability_below_the_floor(floor):
+    rng = np.random.default_rng(0)
+    log_rates, dispersions = rng.uniform(-6, 6, (200, 30)), rng.uniform(0.01, 5, (200, 30))
+    floors = np.full((200, 1), floor)
+    single = log_rates.astype(np.float32), dispersions.astype(np.float32)
+    below = probability_below(*(part.astype(np.float64) for part in single), floors)
+    told = (below > 1e-9) & (below < 1 - 1e-9)
+    found = logits_below(*single, floors)
+    assert_allclose(found[told], special.logit(below)[told], rtol=1e-3, atol=1e-4)
+
+
+def test_logits_of_a_zero_have_digits_next_to_1():
+    rate = np.full((1, 1), np.log(1e-5), np.float32)
+    found = logits_below(rate, np.full((1, 1), 0.5, np.float32), np.ones((1, 1)))
+    # P(0) = (1 + φ rate)^(-1/φ), so that 1 − P(0) is the rate, of which single precision has 0.
+    assert_allclose(found, -np.log(1e-5), rtol=1e-5)

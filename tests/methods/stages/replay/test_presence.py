@@ -49,9 +49,8 @@ class Planted:
 
     def fit(self, start: Presence | None = None) -> Presence:
         motion = MotionFunctions.given(self.functions, None)
-        found, _ = fit_presence(
-            self.empty, self.below, self.usual, motion, self.design, start=start
-        )
+        below, usual = special.logit(self.below), special.logit(self.usual)
+        found, _ = fit_presence(self.empty, below, usual, motion, self.design, start=start)
         return found
 
     def error(self, found: np.ndarray, true: np.ndarray | float) -> float:

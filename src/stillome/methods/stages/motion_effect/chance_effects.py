@@ -77,10 +77,15 @@ class EdgeScores(NamedTuple):
             variances = variances * (len(residual) / n)
         return cls(residual, functions, variances, information, least_variances, n, groups)
 
+    def apart(self) -> Self:
+        """Return these scores with residuals apart from motion, kept for several looks."""
+        apart = apart_from(self.functions, EdgeTable.of(self.residual))
+        return self._replace(residual=apart.stored())
+
     def factors(self, tuning: StageTuning = STAGE_TUNING) -> IndividualDifferences:
-        """Find the factors of the score residuals, apart from motion."""
+        """Find the factors of score residuals that are `apart` from motion."""
         n_lost = 1 + self.functions.shape[1]
-        return IndividualDifferences.find(self._apart(), n_lost, tuning)
+        return IndividualDifferences.find(self.residual, n_lost, tuning)
 
     def per_log_rate(self, individual: IndividualDifferences) -> IndividualDifferences:
         """Bring factors of score residuals to the scale of the slopes."""
@@ -102,10 +107,10 @@ class EdgeScores(NamedTuple):
     ) -> ChanceVariances:
         """Pool effects of permuted motion; return the mean of the variances that are found.
 
-        `individual` are the `factors` of these scores.
+        `individual` are the `factors` of these scores, whose residuals are `apart` from motion.
         """
         n, n_functions = self.functions.shape
-        apart, rng = self._apart(), np.random.default_rng(0)
+        apart, rng = EdgeTable.of(self.residual), np.random.default_rng(0)
         lost = np.sqrt(n / max(n - 1 - n_functions, 1))
         found: list[MixedModel] = []
         for _ in range(max(round(_NULLS / n_functions), 1)):
@@ -139,9 +144,6 @@ class EdgeScores(NamedTuple):
             arguments = slope, own, design, individual, self.n_independent
             models.append(pooling(*arguments, columns=columns, start=start, of_chosen=True))
         return models[len(before) :]
-
-    def _apart(self) -> EdgeTable:
-        return apart_from(self.functions, EdgeTable.of(self.residual))
 
 
 def _permuted(

@@ -142,18 +142,20 @@ def _digamma_beyond(counts: AnyFloats, sizes: Floats) -> NDArray[np.float32]:
     once for all subjects.
     """
     n_edges = len(sizes)
-    found = np.empty(counts.shape, np.float32)
+    if not np.array_equal(counts, np.floor(counts)):
+        return np.asarray(special.psi(counts + sizes) - special.psi(sizes), np.float32)
+    sums = np.zeros((_ADDED_BELOW, n_edges))
+    np.cumsum(1 / (sizes + np.arange(_ADDED_BELOW - 1)[:, None]), axis=0, out=sums[1:])
+    place = np.minimum(counts, _ADDED_BELOW - 1).astype(np.int32)
+    place *= n_edges
+    place += np.arange(n_edges, dtype=np.int32)
+    found = np.take(sums.ravel().astype(np.float32), place.astype(np.intp))
     far = np.flatnonzero(counts >= _ADDED_BELOW)
-    if np.array_equal(counts, np.floor(counts)):
-        sums = np.zeros((_ADDED_BELOW, n_edges))
-        np.cumsum(1 / (sizes + np.arange(_ADDED_BELOW - 1)[:, None]), axis=0, out=sums[1:])
-        place = np.minimum(counts, _ADDED_BELOW - 1).astype(np.intp) * n_edges
-        place += np.arange(n_edges)
-        np.take(sums.ravel().astype(np.float32), place, out=found, mode="clip")
-    else:
-        far = np.arange(counts.size)
-    own = sizes[far % n_edges]
-    found.ravel()[far] = special.psi(counts.ravel()[far] + own) - special.psi(own)
+    edge = far % n_edges
+    beyond = counts.ravel()[far] + sizes[edge]
+    # Of so large numbers the first terms of Stirling's series are exact to 12 digits.
+    far_sums = np.log(beyond) - 1 / (2 * beyond) - 1 / (12 * beyond**2)
+    found.ravel()[far] = far_sums - special.psi(sizes)[edge]
     return found
 
 
@@ -181,9 +183,18 @@ def fit_dispersion_slopes(
 def _excess(counts: AnyFloats, rates: AnyFloats, dispersion: Floats) -> tuple[Floats, Floats]:
     """Return weighted sums (n,) over edges of squares beyond the rate, found and expected."""
     phi = dispersion.astype(rates.dtype)
-    weights = 1 / (1 + phi * rates) ** 2
-    excess = (weights * ((counts - rates) ** 2 - rates)).sum(axis=1, dtype=np.float64)
-    return excess, (weights * phi * rates**2).sum(axis=1, dtype=np.float64)
+    expected = phi * rates
+    weights = expected + 1
+    np.square(weights, out=weights)
+    excess = counts - rates
+    np.square(excess, out=excess)
+    excess -= rates
+    excess /= weights
+    expected *= rates
+    expected /= weights
+    # Blocks of edges are few enough for sums in single precision.
+    ones = np.ones(len(phi), rates.dtype)
+    return np.asarray(excess @ ones, np.float64), np.asarray(expected @ ones, np.float64)
 
 
 def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:

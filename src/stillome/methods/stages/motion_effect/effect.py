@@ -17,13 +17,13 @@ from stillome.arrays import AnyFloats, Floats
 from stillome.cohort.groups import Levels
 from stillome.counts.column_sums import column_sums
 from stillome.counts.edge_tables import AnyTable, EdgeTable, PerSubject, Tile
+from stillome.counts.smallest_positive import smallest_positive
 from stillome.methods.stages.convergence import Iterations, Relaxation, in_standard_errors
 from stillome.methods.stages.motion_effect.chance_effects import EdgeScores
 from stillome.methods.stages.motion_effect.chance_share import NO_CHANCE, ChanceVariances
 from stillome.methods.stages.motion_effect.dispersion import (
     fit_dispersion,
     fit_dispersion_slopes,
-    scaled_dispersion,
 )
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.pooling import (
@@ -31,7 +31,12 @@ from stillome.methods.stages.motion_effect.pooling import (
     pool_each,
     uncertainties_of,
 )
-from stillome.methods.stages.numeric_limits import LARGEST_SLOPE, LARGEST_STEP, LOG_RATE_RANGE
+from stillome.methods.stages.numeric_limits import (
+    DISPERSION_RANGE,
+    LARGEST_SLOPE,
+    LARGEST_STEP,
+    LOG_RATE_RANGE,
+)
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 # Prior precisions that keep the baseline and the slopes of an edge without fibres finite.
@@ -104,9 +109,12 @@ class MotionEffect:
         """Return the effect with slopes drawn from their posterior."""
         return replace(self, slopes=drawn_slopes(self.slopes, self.uncertainties, self.errors, rng))
 
-    def dispersions(self, functions: AnyFloats) -> AnyFloats:
-        """Return the dispersion at this motion, shape (n, E)."""
-        return scaled_dispersion(self.dispersion, self.dispersion_slopes, functions)
+    def log_dispersions(self, functions: AnyFloats) -> AnyFloats:
+        """Return the logarithm of the dispersion at this motion, shape (n, E)."""
+        dtype = functions.dtype
+        moved = functions @ self.dispersion_slopes.astype(dtype)
+        found = moved[:, None] + np.log(self.dispersion).astype(dtype)
+        return np.asarray(np.clip(found, *np.log(DISPERSION_RANGE).astype(dtype), out=found))
 
 
 def fit_motion_effect(
@@ -151,9 +159,11 @@ def fit_effect_and_chance(
     if not functions.shape[1]:
         return state, NO_CHANCE
     scores, steps = _scores(counts, functions, state, design, groups)
-    individual = scores.factors(tuning)
+    apart = scores.apart()
+    individual = apart.factors(tuning)
     if by_chance is None:
-        by_chance = scores.by_chance(design, individual, iterations)
+        by_chance = apart.by_chance(design, individual, iterations)
+    del apart  # as large as all connectomes
     relax = Relaxation(axis=1)
     pooled: list[PooledEffect] = []
     for number in iterations.of("pooling"):
@@ -218,10 +228,8 @@ def log_means(counts: AnyTable) -> Floats:
 
 
 def _mean_and_smallest(counts: AnyFloats) -> tuple[Floats, Floats]:
-    return (
-        counts.mean(axis=0, dtype=np.float64),
-        counts.min(axis=0, where=counts > 0, initial=np.inf),
-    )
+    """Return the mean and the smallest positive count of every edge; infinite without one."""
+    return counts.mean(axis=0, dtype=np.float64), smallest_positive(counts, axis=0)
 
 
 def refit_baseline(

@@ -209,8 +209,9 @@ def logits_below(log_rates: AnyFloats, dispersions: AnyFloats, floors: Floats) -
     At a floor of 1 in the precision of the rates: log P(0) = −log(1 + φ rate) / φ loses no digits.
     """
     if floors.max(initial=1) > 1:
-        with np.errstate(divide="ignore"):
-            return np.asarray(special.logit(probability_below(log_rates, dispersions, floors)))
+        # Next to 1, single precision would have no digits of a probability.
+        double = log_rates.astype(np.float64), dispersions.astype(np.float64)
+        return np.asarray(special.logit(probability_below(*double, floors)))
     found = np.exp(log_rates)
     found *= dispersions
     np.log1p(found, out=found)

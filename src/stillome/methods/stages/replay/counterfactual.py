@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from stillome.arrays import Floats
+from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.numeric_limits import PROBABILITY_RANGE
 from stillome.methods.stages.replay.count_law import CountLaw
 from stillome.methods.weight_units import without_unit
@@ -28,8 +28,14 @@ _POSITIONS = 11  # within a step
 class WeightLaw(NamedTuple):
     """Distribution of a subject's weights at one motion: rates and dispersions, each (n, E)."""
 
-    log_rates: Floats
-    dispersions: Floats
+    log_rates: AnyFloats
+    dispersions: AnyFloats
+
+    @property
+    def double(self) -> tuple[Floats, Floats]:
+        """Both in double precision."""
+        log_rates, dispersions = (part.astype(np.float64, copy=False) for part in self)
+        return log_rates, dispersions
 
 
 # Of a table: by a block of edges, and then by consecutive subjects.

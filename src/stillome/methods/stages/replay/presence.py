@@ -44,9 +44,6 @@ _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
 _ROUNDS, _ROUNDS_MORE = 4, 2
-# Factors of individual differences are found anew in these; the residuals of later rounds have
-# nearly the same.
-_ROUNDS_OF_FACTORS = 2
 _START_VARIANCE = 0.25  # of the deviations; estimated with them
 
 
@@ -174,8 +171,8 @@ def fit_presence(
 class _Derivatives(NamedTuple):
     """Score residuals and weights of the probit likelihood, each (n, E)."""
 
-    residual: Floats
-    weights: Floats
+    residual: AnyFloats
+    weights: AnyFloats
 
 
 class _PresenceFit:
@@ -186,7 +183,9 @@ class _PresenceFit:
     ) -> None:
         self.empty = empty
         average = usual.pointwise(rounded_probits).stored(np.int16)
-        differences = below.pointwise(lambda own, of_usual: rounded_probits(own) - of_usual, average)
+        differences = below.pointwise(
+            lambda own, of_usual: rounded_probits(own) - of_usual, average
+        )
         self.usual = average.pointwise(_unrounded)
         self.probits = differences.stored(np.int16).pointwise(_unrounded)
         self.functions, self.groups = motion.estimating, motion.groups
@@ -197,7 +196,6 @@ class _PresenceFit:
         self.pooled: list[PooledEffect] | None = None
         self.by_chance: ChanceVariances | None = None
         self.factors: IndividualDifferences | None = None
-        self.n_rounds = 0
 
     def uncertainties(self) -> tuple[Floats, Floats]:
         """Return standard deviations of slopes (P, E), and errors that edges share (P, R, E)."""
@@ -218,7 +216,7 @@ class _PresenceFit:
 
     def derivatives(
         self,
-        empty: AnyFloats,
+        empty: NDArray[Any],
         usual: AnyFloats,
         probits: AnyFloats,
         deviations: Floats,
@@ -299,12 +297,13 @@ class _PresenceFit:
         # Designs and factors of the round before are not kept beside those of this one.
         before = None if self.pooled is None else [effect.start for effect in self.pooled]
         self.pooled = None
-        self.n_rounds += 1
-        if self.n_rounds <= _ROUNDS_OF_FACTORS:
-            self.factors = None
-        self.factors = self.factors or scores.factors(tuning)
-        if self.by_chance is None:
-            self.by_chance = scores.by_chance(design, self.factors, iterations, may_vanish=True)
+        if self.factors is None:
+            # Found once: deviations are near to their optimum, and slopes do not matter here.
+            apart = scores.apart()
+            self.factors = apart.factors(tuning)
+            if self.by_chance is None:
+                self.by_chance = apart.by_chance(design, self.factors, iterations, may_vanish=True)
+            del apart
         individual = scores.per_log_rate(self.factors)
         bounded = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
         pooled = pool_each(

@@ -1,6 +1,7 @@
 """Derivatives of the probit likelihood and the probit Φ⁻¹ from tables, for many counts."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ _CELLS = 2**16
 _LOGIT_CELLS = 2**17
 
 
-def probit_derivatives(probit: AnyFloats, empty: NDArray[np.bool_]) -> tuple[AnyFloats, AnyFloats]:
+def probit_derivatives(probit: AnyFloats, empty: NDArray[Any]) -> tuple[AnyFloats, AnyFloats]:
     """Return score residuals and weights of the probit likelihood of empty edges.
 
     φ/Φ where an edge is empty and −φ/(1 − Φ) where not, and the information φ²/(Φ (1 − Φ)), of
@@ -25,7 +26,7 @@ def probit_derivatives(probit: AnyFloats, empty: NDArray[np.bool_]) -> tuple[Any
     Parameters
     ----------
     probit : array of shape (n, e)
-    empty : array of bool of the same shape
+    empty : array of the same shape, 1 or 0
 
     Examples
     --------

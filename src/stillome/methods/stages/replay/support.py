@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.smallest_positive import smallest_positive
 
 _FRACTIONS = (2, 3, 4)  # means of as many runs
 _DECIMALS = 3
@@ -24,7 +25,6 @@ _MOST_AT_FLOOR = 0.5  # share of subjects whose smallest count is the floor
 _MOST_AT_SHARE = 0.8  # the same for a relative floor
 _NEAR = 1.15  # a subject's smallest count over its relative floor
 _LEAST_CAPPED = 10
-_BEYOND = 1e38  # more than any value, also in single precision
 _ROUNDS = 10  # of raising values to a share of the total, which they raise in turn
 
 
@@ -145,10 +145,7 @@ class Extent(NamedTuple):
         if isinstance(values, EdgeTable):
             smallest_, largest, total = zip(*values.answers(cls.of), strict=True)
             return cls(np.min(smallest_, axis=0), np.max(largest, axis=0), np.sum(total, axis=0))
-        # A sum takes less time than a choice.
-        smallest = (values + _BEYOND * (values <= 0)).min(axis=1)
-        smallest = np.where(smallest < _BEYOND, smallest, np.inf)
-        return cls(smallest, values.max(axis=1), values.sum(axis=1))
+        return cls(smallest_positive(values, axis=1), values.max(axis=1), values.sum(axis=1))
 
 
 def lattice_step(edges: AnyTable) -> float:
