@@ -34,7 +34,8 @@ def answers(model, X, more):
 @pytest.mark.parametrize("cohort", COHORTS)
 @pytest.mark.parametrize("memory", [None, 20_000])
 def test_bands_of_subjects_change_nothing_but_rounding_errors(cohort, memory, monkeypatch):
-    same_in_bands(InvFA(4, memory=memory), *COHORTS[cohort], monkeypatch)
+    # A fourth unit would lie at the noise edge, where rounding errors grow.
+    same_in_bands(InvFA(3, memory=memory), *COHORTS[cohort], monkeypatch)
 
 
 def test_the_network_has_the_same_answers_from_bands(monkeypatch):

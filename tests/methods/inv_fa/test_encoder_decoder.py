@@ -13,7 +13,8 @@ from stillome.methods.inv_fa.remaining import fit_association
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionBasis, MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.effect import fit_motion_effect, log_means
+from stillome.methods.stages.motion_effect.effect import log_means
+from stillome.methods.stages.motion_effect.effect_fit import fit_motion_effect
 
 V, N, K = 20, 400, 3
 E = V * (V - 1) // 2

@@ -10,7 +10,7 @@ from stillome import InvFA
 from stillome.counts.block_store import MemoryStore
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
-from stillome.methods.stages.replay import presence
+from stillome.methods.stages.replay import presence_fit
 
 PEOPLE = MovingPeople(60)  # fewer than edges: otherwise factors have a table of their own
 WITH_FLOOR = np.where(PEOPLE.X < 3, 0, PEOPLE.X)
@@ -48,7 +48,7 @@ def test_a_fit_keeps_two_tables_beside_the_connectomes(monkeypatch):
 
 def test_rounds_of_presence_keep_one_design(monkeypatch):
     designs, make = Kept(), EdgeDesign.with_individual
-    fit_slopes, most = presence._PresenceFit.improve_slopes, []
+    fit_slopes, most = presence_fit._PresenceFit.improve_slopes, []
 
     def made(self, *loadings):
         columns = make(self, *loadings)
@@ -62,7 +62,7 @@ def test_rounds_of_presence_keep_one_design(monkeypatch):
         return change
 
     monkeypatch.setattr(EdgeDesign, "with_individual", made)
-    monkeypatch.setattr(presence._PresenceFit, "improve_slopes", improved)
+    monkeypatch.setattr(presence_fit._PresenceFit, "improve_slopes", improved)
     InvFA(3).fit(WITH_FLOOR, confounds=PEOPLE.motion)
     assert len(most) > 2 and max(most) == 1
 

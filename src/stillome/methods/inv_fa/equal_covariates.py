@@ -8,8 +8,8 @@ from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.chance_share import ChanceVariances
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.effect import (
-    MotionEffect,
+from stillome.methods.stages.motion_effect.effect import MotionEffect
+from stillome.methods.stages.motion_effect.effect_fit import (
     fit_effect_and_chance,
     refit_baseline,
 )

@@ -39,7 +39,8 @@ from stillome.methods.stages.motion_effect.effect_spread import fit_effect_sprea
 from stillome.methods.stages.replay.calibration import Calibration
 from stillome.methods.stages.replay.count_law import logits_below
 from stillome.methods.stages.replay.counterfactual import Laws
-from stillome.methods.stages.replay.presence import Presence, fit_presence
+from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.presence_fit import fit_presence
 from stillome.methods.stages.replay.small_values import SmallValues
 from stillome.methods.stages.replay.support import Extent, Support, is_counted, lattice_step
 from stillome.methods.stages.replay.zeros import fit_zero_model, no_zero_model

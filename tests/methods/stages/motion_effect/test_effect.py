@@ -8,11 +8,8 @@ from sklearn.linear_model import PoissonRegressor
 from stillome.cohort.edges import edge_indices
 from stillome.exceptions import StillomeWarning
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
-from stillome.methods.stages.motion_effect.effect import (
-    fit_motion_effect,
-    log_means,
-    refit_baseline,
-)
+from stillome.methods.stages.motion_effect.effect import log_means
+from stillome.methods.stages.motion_effect.effect_fit import fit_motion_effect, refit_baseline
 from stillome.methods.stages.stage_tuning import StageTuning
 
 V, N = 16, 250

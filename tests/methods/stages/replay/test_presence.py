@@ -11,7 +11,8 @@ from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.motion_effect.basis import MotionFunctions
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.replay.count_law import probability_below
-from stillome.methods.stages.replay.presence import Presence, fit_presence
+from stillome.methods.stages.replay.presence import Presence
+from stillome.methods.stages.replay.presence_fit import fit_presence
 
 N, V = 400, 20
 E = V * (V - 1) // 2

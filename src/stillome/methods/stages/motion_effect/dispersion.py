@@ -192,9 +192,7 @@ def _excess(counts: AnyFloats, rates: AnyFloats, dispersion: Floats) -> tuple[Fl
     excess /= weights
     expected *= rates
     expected /= weights
-    # Blocks of edges are few enough for sums in single precision.
-    ones = np.ones(len(phi), rates.dtype)
-    return np.asarray(excess @ ones, np.float64), np.asarray(expected @ ones, np.float64)
+    return excess.sum(axis=1, dtype=np.float64), expected.sum(axis=1, dtype=np.float64)
 
 
 def scaled_dispersion(dispersion: Floats, slopes: Floats, functions: AnyFloats) -> AnyFloats:
