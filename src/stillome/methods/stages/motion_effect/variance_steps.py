@@ -4,8 +4,8 @@ Near the maximum these are Newton steps of the logarithms. A variance that is fa
 be divided by at most e with each of them, and one that vanishes as well; each variance for itself
 then goes where two other approximations of its likelihood have their maximum:
 
-- Fisher scoring of the variance itself, with the expected information. It is exact where
-  coefficients are known hardly at all, or nearly exactly, at this variance.
+- Fisher scoring of the variance itself, with the expected information. It is exact where the data
+  determine coefficients hardly at all, or nearly exactly.
 - The fixed point of MacKay (1992): the sum of squares over the number of coefficients that the
   data determine. It is exact where the variance is far too large.
 """
@@ -20,7 +20,7 @@ _FAR = 0.7  # in the logarithm: further than this, a Newton step is too short
 _LARGEST_DECREASE, _LARGEST_INCREASE = 5.0, 6.0  # of a logarithm
 _LARGEST_NEWTON_STEP = 2.0
 _LEAST_DETERMINED = 1e-3  # coefficients, for a fixed point
-_TINY = 1e-9
+_TINY = 1e-30
 
 
 class Derivatives(NamedTuple):
@@ -67,23 +67,30 @@ def next_step(
     newton = np.zeros_like(score)
     newton[free] = _newton(score[free], information[np.ix_(free, free)])
     newton = np.maximum(newton, lowest)
-    jump = _jump(derivatives, score, penalised)
+    # Not shortened: where a variance is far too small, so is its information.
+    size = float(np.sqrt(max(newton @ information @ newton, 0.0)))
+    newton = np.clip(newton, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
+    jump = _jump(derivatives, penalised)
     step = np.where(free & (np.abs(jump) > _FAR), jump, newton)
     # A step back is half as long at most, so that no variance goes back and forth for ever.
     most = np.where(step * np.sign(before) < 0, np.abs(before) / 2, np.inf)
-    size = float(np.sqrt(max(newton @ information @ newton, 0.0)))
     return np.maximum(np.clip(step, -most, most), lowest), size
 
 
-def _jump(derivatives: Derivatives, score: Floats, penalised: Floats) -> Floats:
+def _jump(derivatives: Derivatives, penalised: Floats) -> Floats:
     """Return how far each logarithm is from its maximum, by the approximations above."""
-    # The penalty of a variance is half its logarithm: its second derivative is known.
-    relative = score / (derivatives.alone + penalised / 2 + _TINY)
-    scoring = np.log1p(np.maximum(relative, np.expm1(-_LARGEST_DECREASE)))
-    determined = derivatives.expected - penalised
-    fixed = np.log(np.maximum(derivatives.found, _TINY) / np.maximum(determined, _TINY))
-    too_large = (score < 0) & (determined > _LEAST_DETERMINED)
-    jump = np.where(too_large, np.minimum(scoring, fixed), scoring)
+    found, expected, _, alone = derivatives
+    alone = np.maximum(alone, _TINY)
+    # The ratio u to this variance at which score + alone (1 - u) + penalised / (2 u) is 0.
+    linear = (found - expected) / 2 + alone
+    root = np.sqrt(linear**2 + 2 * penalised * alone)
+    smaller = penalised / np.maximum(root + np.abs(linear), _TINY)  # without a difference
+    ratio = np.where(linear > 0, (linear + root) / (2 * alone), smaller)
+    jump = np.log(np.maximum(ratio, np.exp(-_LARGEST_DECREASE)))
+    determined = expected - penalised
+    too_large = (found < determined) & (determined > _LEAST_DETERMINED)
+    fixed = np.log(np.maximum(found, _TINY) / np.where(too_large, determined, 1))
+    jump = np.where(too_large, np.minimum(jump, fixed), jump)
     return np.clip(jump, -_LARGEST_DECREASE, _LARGEST_INCREASE)
 
 
@@ -91,5 +98,4 @@ def _newton(score: Floats, information: Floats) -> Floats:
     if not len(score):
         return score
     ridge = 1e-9 * (np.trace(information) + 1e-9) * np.eye(len(score))
-    step = np.linalg.solve(information + ridge, score)
-    return np.clip(step, -_LARGEST_NEWTON_STEP, _LARGEST_NEWTON_STEP)
+    return np.linalg.solve(information + ridge, score)
