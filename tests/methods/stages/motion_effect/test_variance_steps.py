@@ -23,7 +23,7 @@ def derivatives(variance: float, true: float, precision: float) -> Derivatives:
 @pytest.mark.parametrize("precision", [1e-4, 1e4])
 @pytest.mark.parametrize("start", [0.02, 50.0])
 def test_a_far_variance_arrives_at_once(precision, start):
-    step, size = next_step(derivatives(start, 1.0, precision), np.zeros(1), FLOOR, NONE)
+    step, _ = next_step(derivatives(start, 1.0, precision), np.zeros(1), FLOOR, NONE)
     assert_allclose(step, -np.log(start), atol=0.02)
 
 

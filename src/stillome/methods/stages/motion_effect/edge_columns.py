@@ -232,21 +232,26 @@ class EdgeColumns:
         pairs, with_others = of_regions[1], (2 * of_others[1]).astype(dtype)
         inner, mixed = of_others[2].astype(dtype), (2 * of_others[0]).astype(dtype)
         shares, alone = self._parts(share), self._parts(own)
-        ends = [(regions, shares[1][regions] - kept) for regions in (self.first, self.second)]
-        found = self._features**2 @ alone[0]
-        found += 2 * ends[0][1] * ends[1][1] * pairs[self.first, self.second]
-        for regions, part in ends:
-            found += part**2 * np.diagonal(pairs)[regions] + alone[1][regions]
-        of_own = alone[2].astype(dtype)
+        ends = np.column_stack([self.first, self.second])
+        parts = shares[1][ends] - kept[:, None]
+        found = self._features**2 @ alone[0] + 2 * parts.prod(axis=1) * pairs[ends[:, 0], ends[:, 1]]
+        found += (parts**2 * np.diagonal(pairs)[ends] + alone[1][ends]).sum(axis=1)
+        of_own, unknown = alone[2].astype(dtype), alone[2].any()
         for edges, _ in self._pieces:
             rows = self._features[edges] * (shares[0] - kept[edges, None])
             others = self._others[edges] * (shares[2] - kept[edges, None]).astype(dtype)
-            turned, across = rows @ of_features[0], others @ inner
-            across += rows.astype(dtype) @ mixed
-            for regions, part in ends:
-                turned += 2 * part[edges, None] * of_features[1][regions[edges]]
-                across += part[edges, None].astype(dtype) * with_others[regions[edges]]
+            two = _two_per_row(parts[edges], ends[edges], self.n_regions)
+            turned = rows @ of_features[0] + two @ (2 * of_features[1])
+            across = others @ inner + rows.astype(dtype) @ mixed
+            across += two.astype(dtype) @ with_others
             found[edges] += np.einsum("ef,ef->e", turned, rows)
             found[edges] += np.einsum("em,em->e", across, others)
-            found[edges] += self._others[edges] ** 2 @ of_own
+            if unknown:
+                found[edges] += self._others[edges] ** 2 @ of_own
         return np.asarray(found)
+
+
+def _two_per_row(values: Floats, places: NDArray[np.intp], width: int) -> sparse.csr_array:
+    """Return an array (E, width) with values (E, 2) at places (E, 2), and 0 elsewhere."""
+    starts = np.arange(0, 2 * len(values) + 1, 2)
+    return sparse.csr_array((values.ravel(), places.ravel(), starts), (len(values), width))

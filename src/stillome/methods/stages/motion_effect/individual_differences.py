@@ -11,6 +11,7 @@ from stillome.methods.stages.motion_effect.spectrum import leading_factors, seve
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
+_EDGES = 4096  # that are looked at together
 # An edge without fibres has the same residual in all subjects, up to rounding errors. Divided by
 # their spread, these would be as large as real differences.
 _ROUNDING = 1e-5  # of the mean
@@ -111,18 +112,38 @@ class IndividualDifferences(NamedTuple):
         scaled = self._replace(loadings=self.loadings / information[:, None].astype(dtype))
         own, square = scaled.own_variances(variances, n_subjects), scaled.loadings**2
         # The mean of squares less own variances, weighted by 1 / own.
-        # Without an array of this size in double precision.
-        squares = np.einsum("e,ek->k", 1 / own, square, dtype=np.float64)
-        excess = (squares - len(own)) / (1 / own).sum()
+        excess = (_added(1 / own, square) - len(own)) / (1 / own).sum()
         typical = np.maximum(excess, _TINY).astype(dtype)
         reliability = np.add(typical, own[:, None], out=square, casting="same_kind")
         return scaled._replace(reliability=np.divide(typical, reliability, out=square))
 
     def own_variances(self, variances: Floats, n_subjects: float) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
-        squares = np.einsum("ek,ek->e", self.loadings, self.loadings, dtype=np.float64)
-        explained = squares / n_subjects
+        explained = np.einsum("ek,ek->e", self.loadings, self.loadings) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
+
+    def along(self, coefficients: Floats) -> Floats:
+        """Return the reliable part of the loadings times coefficients (K,), shape (E,)."""
+        found = np.zeros(len(self.loadings))
+        if coefficients.any():
+            weights = coefficients.astype(self.loadings.dtype)
+            for edges in _pieces(len(found)):
+                some = slice(None) if len(self.reliability) == 1 else edges
+                found[edges] = (self.loadings[edges] * self.reliability[some]) @ weights
+        return found
+
+
+def _pieces(n_edges: int) -> list[slice]:
+    """Return consecutive edges, few enough for a cache."""
+    return [slice(start, start + _EDGES) for start in range(0, n_edges, _EDGES)]
+
+
+def _added(weights: Floats, values: AnyFloats) -> Floats:
+    """Return weights (E,) times values (E, K), added up in double precision piece by piece."""
+    found = np.zeros(values.shape[1])
+    for edges in _pieces(len(weights)):
+        found += weights[edges].astype(values.dtype) @ values[edges]
+    return found
 
 
 def _centred(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -286,9 +286,7 @@ def _pooled(
     # Coefficients of individual differences are left out, and their errors are not unknown.
     share, unknown = (np.pad(part, (0, n_factors)) for part in shared_share)
     shared = columns.dot(share * model.coefficients)
-    # Without an array of the size of the loadings.
-    reliable = individual.reliability, individual.loadings, real * correlation
-    associated = np.einsum("ek,ek,k->e", *reliable, dtype=np.float64)
+    associated = individual.along(real * correlation)
     kept = model.own_variances / (model.own_variances + variances)
     # What the coefficients are off by, the own deviations make up for in part.
     made_up = np.broadcast_to(own_share.share * kept, variances.shape)
