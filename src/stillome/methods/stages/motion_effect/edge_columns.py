@@ -200,11 +200,14 @@ class EdgeColumns:
     def dot(self, coefficients: Floats) -> Floats:
         """Return D b."""
         of_features, of_regions, of_others = self._parts(coefficients)
-        found = self._features @ of_features
-        found += of_regions[self.first]
-        found += of_regions[self.second]
-        found += self._others @ of_others.astype(self.dense.dtype, copy=False)
-        return np.asarray(found)
+        of_others = of_others.astype(self.dense.dtype, copy=False)
+        found = np.empty((len(self.first), *coefficients.shape[1:]))
+        for edges, _ in self._pieces:
+            some = np.matmul(self._features[edges], of_features, out=found[edges])
+            some += self._others[edges] @ of_others
+            some += of_regions[self.first[edges]]
+            some += of_regions[self.second[edges]]
+        return found
 
     def back(self, values: Floats) -> Floats:
         """Return Dᵀ values."""
@@ -234,12 +237,15 @@ class EdgeColumns:
         shares, alone = self._parts(share), self._parts(own)
         ends = np.column_stack([self.first, self.second])
         parts = shares[1][ends] - kept[:, None]
-        found = self._features**2 @ alone[0] + 2 * parts.prod(axis=1) * pairs[ends[:, 0], ends[:, 1]]
+        found = (
+            self._features**2 @ alone[0] + 2 * parts.prod(axis=1) * pairs[ends[:, 0], ends[:, 1]]
+        )
         found += (parts**2 * np.diagonal(pairs)[ends] + alone[1][ends]).sum(axis=1)
-        of_own, unknown = alone[2].astype(dtype), alone[2].any()
+        of_share, single, of_own = (part.astype(dtype) for part in (shares[2], kept, alone[2]))
+        unknown = alone[2].any()
         for edges, _ in self._pieces:
             rows = self._features[edges] * (shares[0] - kept[edges, None])
-            others = self._others[edges] * (shares[2] - kept[edges, None]).astype(dtype)
+            others = self._others[edges] * (of_share - single[edges, None])
             two = _two_per_row(parts[edges], ends[edges], self.n_regions)
             turned = rows @ of_features[0] + two @ (2 * of_features[1])
             across = others @ inner + rows.astype(dtype) @ mixed

@@ -108,14 +108,19 @@ class IndividualDifferences(NamedTuple):
         n_subjects : float
             As how many independent ones they count.
         """
-        dtype = self.loadings.dtype
-        scaled = self._replace(loadings=self.loadings / information[:, None].astype(dtype))
-        own, square = scaled.own_variances(variances, n_subjects), scaled.loadings**2
+        dtype, own = self.loadings.dtype, np.empty(len(self.loadings))
+        scaled, squares = np.empty_like(self.loadings), np.zeros(self.loadings.shape[1])
+        for edges in _pieces(len(own)):
+            some = self._replace(loadings=self.loadings[edges] / information[edges, None])
+            scaled[edges] = some.loadings
+            own[edges] = some.own_variances(variances[edges], n_subjects)
+            squares += (1 / own[edges]) @ some.loadings**2
         # The mean of squares less own variances, weighted by 1 / own.
-        excess = (_added(1 / own, square) - len(own)) / (1 / own).sum()
+        excess = (squares - len(own)) / (1 / own).sum()
         typical = np.maximum(excess, _TINY).astype(dtype)
-        reliability = np.add(typical, own[:, None], out=square, casting="same_kind")
-        return scaled._replace(reliability=np.divide(typical, reliability, out=square))
+        reliability = typical + own[:, None].astype(dtype)
+        np.divide(typical, reliability, out=reliability)
+        return self._replace(loadings=scaled, reliability=reliability)
 
     def own_variances(self, variances: Floats, n_subjects: float) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
@@ -136,14 +141,6 @@ class IndividualDifferences(NamedTuple):
 def _pieces(n_edges: int) -> list[slice]:
     """Return consecutive edges, few enough for a cache."""
     return [slice(start, start + _EDGES) for start in range(0, n_edges, _EDGES)]
-
-
-def _added(weights: Floats, values: AnyFloats) -> Floats:
-    """Return weights (E,) times values (E, K), added up in double precision piece by piece."""
-    found = np.zeros(values.shape[1])
-    for edges in _pieces(len(weights)):
-        found += weights[edges].astype(values.dtype) @ values[edges]
-    return found
 
 
 def _centred(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
