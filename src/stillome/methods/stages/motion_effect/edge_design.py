@@ -98,10 +98,11 @@ class EdgeDesign:
         """Return the full design (E, Q + V + M + K); without loadings (E, K) what edges share."""
         parts: list[AnyFloats] = [self.features, self.mapped]
         parts += [] if loadings is None else [loadings]
-        give_back(8 * sum(part.size for part in parts))  # what blocks have left makes room
+        give_back(4 * sum(part.size for part in parts))  # what blocks have left makes room
         regions = edge_indices(self.n_regions)
         n_features = self.features.shape[1]
-        dense = np.hstack(parts, dtype=np.float64)
+        # Loadings are in single precision already; nothing is known of an edge to more digits.
+        dense = np.hstack(parts, dtype=np.float32, casting="same_kind")
         return EdgeColumns(dense, n_features, *regions, self.n_regions, self.chosen)
 
 

@@ -11,6 +11,7 @@ from stillome.methods.stages.motion_effect.spectrum import leading_factors, seve
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
+_EDGES = 4096  # that are looked at together
 # An edge without fibres has the same residual in all subjects, up to rounding errors. Divided by
 # their spread, these would be as large as real differences.
 _ROUNDING = 1e-5  # of the mean
@@ -107,22 +108,39 @@ class IndividualDifferences(NamedTuple):
         n_subjects : float
             As how many independent ones they count.
         """
-        dtype = self.loadings.dtype
-        scaled = self._replace(loadings=self.loadings / information[:, None].astype(dtype))
-        own, square = scaled.own_variances(variances, n_subjects), scaled.loadings**2
+        dtype, own = self.loadings.dtype, np.empty(len(self.loadings))
+        scaled, squares = np.empty_like(self.loadings), np.zeros(self.loadings.shape[1])
+        for edges in _pieces(len(own)):
+            some = self._replace(loadings=self.loadings[edges] / information[edges, None])
+            scaled[edges] = some.loadings
+            own[edges] = some.own_variances(variances[edges], n_subjects)
+            squares += (1 / own[edges]) @ some.loadings**2
         # The mean of squares less own variances, weighted by 1 / own.
-        # Without an array of this size in double precision.
-        squares = np.einsum("e,ek->k", 1 / own, square, dtype=np.float64)
         excess = (squares - len(own)) / (1 / own).sum()
         typical = np.maximum(excess, _TINY).astype(dtype)
-        reliability = np.add(typical, own[:, None], out=square, casting="same_kind")
-        return scaled._replace(reliability=np.divide(typical, reliability, out=square))
+        reliability = typical + own[:, None].astype(dtype)
+        np.divide(typical, reliability, out=reliability)
+        return self._replace(loadings=scaled, reliability=reliability)
 
     def own_variances(self, variances: Floats, n_subjects: float) -> Floats:
         """Return sampling variances of slopes (E,) without what individual differences explain."""
-        squares = np.einsum("ek,ek->e", self.loadings, self.loadings, dtype=np.float64)
-        explained = squares / n_subjects
+        explained = np.einsum("ek,ek->e", self.loadings, self.loadings) / n_subjects
         return np.maximum(variances - explained, self.least_own * variances)
+
+    def along(self, coefficients: Floats) -> Floats:
+        """Return the reliable part of the loadings times coefficients (K,), shape (E,)."""
+        found = np.zeros(len(self.loadings))
+        if coefficients.any():
+            weights = coefficients.astype(self.loadings.dtype)
+            for edges in _pieces(len(found)):
+                some = slice(None) if len(self.reliability) == 1 else edges
+                found[edges] = (self.loadings[edges] * self.reliability[some]) @ weights
+        return found
+
+
+def _pieces(n_edges: int) -> list[slice]:
+    """Return consecutive edges, few enough for a cache."""
+    return [slice(start, start + _EDGES) for start in range(0, n_edges, _EDGES)]
 
 
 def _centred(block: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -59,13 +59,15 @@ def low_rank_pattern(
     precision = 1 / variances
     given = np.minimum(precision / np.median(precision), 1)
     unit = float(np.sqrt((given**2 * variances).mean() * n_regions))
-    table = np.zeros((n_regions, n_regions))
+    table, margin = np.zeros((n_regions, n_regions)), tuning.pattern_margin
     for _ in iterations.of("pattern", at_most=_MOST_IMPUTATIONS, refines=True):
         filled = table.copy()
         filled[rows, columns] = given * values + (1 - given) * table[rows, columns]
         filled[columns, rows] = filled[rows, columns]
+        if not table.any() and not _shrunk(np.linalg.eigvalsh(filled) / unit, margin).any():
+            break  # noise explains them all, which eigenvalues tell in a third of the time
         eigenvalues, vectors = np.linalg.eigh(filled)
-        kept = _shrunk(eigenvalues / unit, tuning.pattern_margin) * unit
+        kept = _shrunk(eigenvalues / unit, margin) * unit
         before, table = table, (vectors * kept) @ vectors.T
         # σ√V is the size of one eigenvalue of noise: √V times the error of each entry.
         if iterations.converged(float(np.linalg.norm(table - before)) / unit):

@@ -141,6 +141,7 @@ def pool_effects(
     def fitted(rest: Floats, start: MixedModel | None = None) -> MixedModel:
         arguments = variances, design, individual, n_subjects, iterations
         same = partial(fit_pooling, rest, *arguments, may_vanish=may_vanish, columns=columns)
+        fresh = start is None
         if start is None:
             # What chance gives is near, unless it is nothing: a variance that vanishes stays away.
             near = None if may_vanish or by_chance is None else by_chance.variances
@@ -152,6 +153,8 @@ def pool_effects(
             shared = columns.dot(np.pad(start.coefficients[:n_shared], (0, n_factors)))
             shared += estimates - rest
             scale = fit_own_scale(start.residual, variances, shared)
+            if fresh and (scale == 1).all():
+                return start
         return same(start=start.variances, own_scale=scale)
 
     start = None if before is None else before.model
@@ -286,9 +289,7 @@ def _pooled(
     # Coefficients of individual differences are left out, and their errors are not unknown.
     share, unknown = (np.pad(part, (0, n_factors)) for part in shared_share)
     shared = columns.dot(share * model.coefficients)
-    # Without an array of the size of the loadings.
-    reliable = individual.reliability, individual.loadings, real * correlation
-    associated = np.einsum("ek,ek,k->e", *reliable, dtype=np.float64)
+    associated = individual.along(real * correlation)
     kept = model.own_variances / (model.own_variances + variances)
     # What the coefficients are off by, the own deviations make up for in part.
     made_up = np.broadcast_to(own_share.share * kept, variances.shape)

@@ -50,20 +50,26 @@ class SharedErrors(NamedTuple):
 
         Those in which the chosen edges vary most.
         """
-        design, roots = self.design, _root(self.covariance)
+        design, share, roots = self.design, self.share[:, None], _root(self.covariance)
         used = np.flatnonzero(self.unknown > 0)
-        free = np.zeros((len(self.unknown), len(used)))
-        free[used, np.arange(len(used))] = np.sqrt(self.unknown[used])
-        # All errors are D first − diag(kept) D then, times independent standard normal numbers.
-        first = np.hstack([self.share[:, None] * roots, free])
-        then = np.hstack([roots, np.zeros_like(free)])
+        sizes = np.sqrt(self.unknown[used])
         some = self.of_chosen()
         ones, once, twice = (some.design.gram(some.kept**power) for power in (0, 1, 2))
-        cross = first.T @ once @ then
-        gram = first.T @ ones @ first - cross - cross.T + then.T @ twice @ then
+        # All errors are D first − diag(kept) D then, times independent standard normal numbers;
+        # first = (S R, U) and then = (R, 0), for R Rᵀ = C. This is their product with themselves.
+        both = share * once
+        inner = share * ones * share.T - both - both.T + twice
+        across = roots.T @ (share * ones - once)[:, used] * sizes
+        alone = ones[np.ix_(used, used)] * sizes * sizes[:, None]
+        gram = np.block([[roots.T @ (inner @ roots), across], [across.T, alone]])
         strongest = max(len(gram) - _N_ERRORS, 0), len(gram) - 1
         turns = eigh(gram, subset_by_index=strongest)[1][:, ::-1]
-        found = design.dot(first @ turns) - self.kept[:, None] * design.dot(then @ turns)
+        then = roots @ turns[: len(roots)]
+        first = share * then
+        first[used] += sizes[:, None] * turns[len(roots) :]
+        n = turns.shape[1]
+        parts = design.dot(np.hstack([first, then]))
+        found = parts[:, :n] - self.kept[:, None] * parts[:, n:]
         return np.pad(found.T, ((0, _N_ERRORS - found.shape[1]), (0, 0)))
 
 

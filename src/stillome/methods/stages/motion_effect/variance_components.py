@@ -4,7 +4,8 @@
 
 Coefficients b are free or, in groups, normal around 0 with a variance v_g per group. Variances
 are estimated by restricted maximum likelihood (Patterson and Thompson 1971), with Newton steps on
-their logarithms and the average information (Gilmour, Thompson and Cullis 1995). For variances
+their logarithms and the average information (Gilmour, Thompson and Cullis 1995), and longer ones
+where they are far from the maximum (`variance_steps`). For variances
 without a floor, the logarithm of the standard deviation is added to the likelihood (Chung et al.
 2013): a variance that cannot be distinguished from 0 is then estimated as small instead of 0, and
 uncertainties are not too narrow.
@@ -18,10 +19,11 @@ from scipy.linalg import lapack
 from stillome.arrays import Floats
 from stillome.methods.stages.convergence import Iterations
 from stillome.methods.stages.motion_effect.edge_columns import Columns, DenseColumns
+from stillome.methods.stages.motion_effect.variance_steps import Derivatives, next_step
 
 _FREE = 1e-6  # prior precision of a free coefficient
 _TINY = 1e-9
-_LARGEST_LOG_STEP = 2.0  # of a variance
+_LARGEST_INFLATION = 1e4  # of a coefficient's variance by other columns, in single precision
 
 
 class MixedModel(NamedTuple):
@@ -74,33 +76,51 @@ class _System(NamedTuple):
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
         weights = 1 / (self.noise + own * self.scale)
-        covariance = _inverse(design.gram(weights) + np.diag(prior))
+        covariance = self._covariance(weights, prior)
         coefficients = covariance @ design.back(weights * self.values)
         residual = self.values - design.dot(coefficients)
         in_both = tuple(in_groups), float(own)
         return MixedModel(coefficients, residual, covariance, *in_both, self.scale)
 
-    def derivatives(self, model: MixedModel) -> tuple[Floats, Floats]:
-        """Return score (G + 1,) and information of the logarithms of the variances."""
-        design, own, covariance = self.design, model.own_variance, model.covariance
+    def _covariance(self, weights: Floats, prior: Floats) -> Floats:
+        """Return the inverse of Dᵀ diag(weights) D + diag(prior)."""
+        for exact in (False, True):
+            precision = self.design.gram(weights, exact=exact)
+            sizes = np.einsum("qq->q", precision)  # a view of the diagonal
+            sizes += prior
+            covariance = _inverse(precision)
+            inflation = np.diagonal(covariance) * sizes
+            # Columns that are nearly alike would enlarge the rounding errors of single precision.
+            if ((inflation > 0) & (inflation < _LARGEST_INFLATION)).all():
+                break
+        return covariance
+
+    def derivatives(self, model: MixedModel) -> Derivatives:
+        """Differentiate the restricted likelihood in the logarithms of the variances."""
+        n, covariance = len(self.groups) + 1, model.covariance
+        found, expected, squares, alone = np.zeros((4, n))
+        # Working values (Gilmour et al. 1995). What the design does to those of the groups follows
+        # from the equations that the coefficients solve.
+        along = np.zeros((len(model.coefficients), n))
+        groups = zip(self.groups, model.group_variances, strict=True)
+        for number, (group, variance) in enumerate(groups):
+            part, unknown = model.coefficients[group], covariance[group, group] / variance
+            along[group, number] = part / variance
+            found[number] = squares[number] = part @ part / variance
+            undetermined = np.trace(unknown)
+            expected[number] = len(part) - undetermined
+            alone[number] = (len(part) - 2 * undetermined + np.vdot(unknown, unknown)) / 2
         weights = 1 / (self.noise + model.own_variances)
-        parts = np.zeros((len(model.coefficients), len(self.groups)))
-        score = []
-        for number, group in enumerate(self.groups):
-            part = parts[group, number] = model.coefficients[group]
-            explained = part @ part + np.trace(covariance[group, group])
-            score.append(explained / model.group_variances[number] - len(part))
-        projected = weights * model.residual
-        known = float((covariance * design.gram(self.scale * weights**2)).sum())
-        found = float((self.scale * (projected**2 - weights)).sum())
-        score.append(own * (found + known))
-        along = np.column_stack([design.dot(parts), own * self.scale * projected])
-        information = along.T @ (weights[:, None] * along)
-        cross = design.back(weights[:, None] * along)
-        information -= cross.T @ covariance @ cross
-        slope = np.array(score) / 2
-        # Second derivatives in a logarithm also contain the first derivative.
-        return slope, information / 2 + np.diag(np.maximum(-slope, 0))
+        shares = model.own_variances * weights
+        changes = shares * model.residual
+        along[:, -1] = -self.design.back(weights * changes)
+        found[-1], squares[-1] = shares @ (weights * model.residual**2), weights @ changes**2
+        known = np.vdot(covariance, self.design.gram(shares * weights))
+        expected[-1] = shares.sum() - known
+        # As if the coefficients took the same share of what is known of every edge.
+        alone[-1] = shares @ shares * expected[-1] / shares.sum() / 2
+        information = (np.diag(squares) - along.T @ covariance @ along) / 2
+        return Derivatives(found, expected, information, alone)
 
     def of_chosen(self) -> "_System":
         """Return the edges that variances are estimated from."""
@@ -151,23 +171,19 @@ def fit_mixed_model(
     columns = DenseColumns(design) if isinstance(design, np.ndarray) else design
     system = _System(values, noise, columns, groups, scale)
     chosen = system.of_chosen()
-    penalised = np.array([floor is None for floor in floors])
+    penalised = np.array([float(floor is None) for floor in floors])
     lowest = np.log([_TINY if floor is None else floor for floor in floors])
     first = np.full(len(floors), 0.05 * np.var(chosen.values) + _TINY)
     # Groups can come and go, such as factors of individual differences.
     if start is not None and len(start) == len(floors):
         first = np.array(start)
     log_variances = np.maximum(np.log(np.maximum(first, _TINY)), lowest)
+    step = np.full(len(floors), np.inf)
     for _ in iterations.of("variance components"):
         model = chosen.model(np.exp(log_variances))
-        score, information = chosen.derivatives(model)
-        score += 0.5 * penalised
-        # A variance at its floor stays there while the likelihood falls with it.
-        free = (log_variances > lowest) | (score > 0)
-        step = np.zeros_like(score)
-        step[free] = _newton(score[free], information[np.ix_(free, free)])
-        step = np.maximum(step, lowest - log_variances)
-        if iterations.converged(float(np.sqrt(max(step @ information @ step, 0.0)))):
+        derivatives = chosen.derivatives(model)
+        step, size = next_step(derivatives, penalised, lowest - log_variances, step)
+        if iterations.converged(size):
             break
         log_variances = log_variances + step
     return model if of_chosen or chosen is system else system.model(np.exp(log_variances))
@@ -180,12 +196,6 @@ def _inverse(matrix: Floats) -> Floats:
     if failed:  # by rounding errors, where columns are nearly the same
         return np.asarray(np.linalg.inv(matrix))
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
-
-
-def _newton(score: Floats, information: Floats) -> Floats:
-    if not len(score):
-        return score
-    ridge = 1e-9 * (np.trace(information) + 1e-9) * np.eye(len(score))
-    step = np.linalg.solve(information + ridge, score)
-    return np.clip(step, -_LARGEST_LOG_STEP, _LARGEST_LOG_STEP)
+    inverse += inverse.T  # the upper triangle, which was 0
+    np.einsum("qq->q", inverse)[:] /= 2
+    return np.asarray(inverse)
