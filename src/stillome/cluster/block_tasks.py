@@ -60,14 +60,19 @@ def tasks_in_order(
         yield from _in_windows(client, function, list(items), most)
 
 
+def n_threads(client: Any) -> int:
+    """Return how many threads all workers of a cluster have together, at least 1."""
+    return max(sum(client.nthreads().values()), 1)
+
+
 def _in_windows(
     client: Any, function: Callable[[Item], Answer], items: list[Item], most: int
 ) -> Iterator[Answer]:
     """Submit tasks, and more whenever half of those before have answered."""
-    n_threads = max(sum(client.nthreads().values()), 1)
-    size = min(max(len(items) // (_ROUNDS * n_threads), 1), most)
+    number = n_threads(client)
+    size = min(max(len(items) // (_ROUNDS * number), 1), most)
     tasks = iter([items[start : start + size] for start in range(0, len(items), size)])
-    window = _SUBMITTED * n_threads
+    window = _SUBMITTED * number
     sent = _in_a_file(function)
     paths = (f"{sent.path}.{number}" for number in count())
     waiting: deque[Any] = deque()
