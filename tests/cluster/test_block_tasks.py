@@ -54,6 +54,23 @@ def test_many_blocks_are_few_tasks(client):
     assert len([key for key in keys if key.startswith("_answers")]) == -(-n_blocks // MOST_BLOCKS)
 
 
+def test_large_answers_come_in_files_that_are_gone_afterwards(client, shared):
+    found = tasks_in_order(client, lambda number: np.full(10**5, number), range(20), most=1)
+    assert [block.tolist() == [number] * 10**5 for number, block in enumerate(found)] == [True] * 20
+    held = client.run(lambda dask_worker: max(map(np.size, dask_worker.data.values()), default=0))
+    assert max(held.values()) <= 1
+    gc.collect()
+    assert list(shared.iterdir()) == []
+
+
+def test_answers_that_are_not_waited_for_leave_nothing(client, shared):
+    answers = tasks_in_order(client, lambda number: number, range(100), most=1)
+    assert next(answers) == 0
+    answers.close()
+    gc.collect()
+    assert list(shared.iterdir()) == []
+
+
 def test_errors_of_a_block_arrive_as_they_were_raised(client):
     def refuse(number):
         raise ConfoundValueError(f"motion of subject {number} is missing.", row=number)

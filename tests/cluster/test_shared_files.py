@@ -11,7 +11,7 @@ import pytest
 import zarr
 from numpy.testing import assert_array_equal
 
-from stillome.cluster.shared_files import SharedFile, _sweep_once
+from stillome.cluster.shared_files import SharedFile, _sweep_once, written
 from stillome.cohort.reopening import by_path
 from stillome.counts.block_plan import BlockPlan
 from stillome.counts.edge_tables import EdgeTable
@@ -42,6 +42,16 @@ def test_a_file_that_a_worker_does_not_see_is_said_with_what_to_do(shared):
     del store
     with pytest.raises(FileError, match="Set TMPDIR to a folder that all workers see"):
         copy.read(0)
+
+
+def test_a_file_that_is_written_twice_at_a_time_is_always_whole(shared):
+    file = SharedFile()
+    with written(file.path) as first, written(file.path) as second:
+        first.write(b"a")
+        second.write(b"the same counts")
+        assert not file.path.exists()
+    assert file.path.read_bytes() == b"a"
+    assert list(file.path.parent.iterdir()) == [file.path]
 
 
 def of_npy(folder):

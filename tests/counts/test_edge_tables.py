@@ -93,6 +93,18 @@ def test_groups_have_every_block_once_and_are_about_as_large(n_blocks):
     assert len(groups) <= n_blocks**0.5 + 4
 
 
+@pytest.mark.parametrize("n_edges", [1, 3, 6, 70])
+def test_sums_have_the_same_bits_for_many_workers(monkeypatch, n_edges):
+    values = np.random.default_rng(n_edges).standard_normal((50, n_edges))
+    table = EdgeTable.of_blocks(values.shape, lambda edges: values[:, edges], BlockPlan(1))
+    found = []
+    for number in (1, 100):
+        monkeypatch.setattr("stillome.counts.edge_tables.n_together", lambda shared, n=number: n)
+        found.append(table.total(lambda block: block.sum(axis=1)))
+    assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], values.sum(axis=1), atol=1e-12)
+
+
 @pytest.mark.parametrize("width", [7, 40])
 def test_sums_by_bands_are_those_of_everybody_at_once(width):
     counts = np.random.default_rng(0).poisson(2, (50_000, 7)).astype(np.float32)

@@ -1,21 +1,24 @@
 """Blocks as tasks of Dask, with answers in the order of the blocks.
 
 A task is a path and a few blocks (slices). The function stands in a file that every worker reads
-once; it holds paths of tables, never their values. Dask decides where a task runs, and runs it
-again if its worker dies; a task that runs twice writes the same bytes twice.
+once; it holds paths of tables, never their values. Answers come back in files, too: through the
+connections of Dask they would be copied several times, by the one thread in which its scheduler
+runs. Dask decides where a task runs, and runs it again if its worker dies; a task that runs twice
+writes the same bytes twice.
 """
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import chain, islice
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from stillome.cluster.shared_files import SharedFile, no_room, not_seen
+from stillome.cluster.shared_files import SharedFile, not_seen, written
 from stillome.exceptions import ClusterError, StillomeError
 from stillome.kept_memory import kept_between_blocks
 from stillome.threads import one_thread
@@ -25,9 +28,9 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 MOST_BLOCKS = 16  # of a task: Dask needs some milliseconds for each
-_ROUNDS = 3  # tasks of a pass for every thread of the cluster, or some would wait for the last
+_ROUNDS = 2  # tasks of a pass for every thread of the cluster, or some would wait for the last
+_MOMENT = 0.05  # seconds after which Dask forgets a task
 _SUBMITTED = 4  # tasks at a time, for every thread
-_FETCHED = 4  # tasks whose answers are fetched at a time, and are in memory here
 
 
 def tasks_in_order(
@@ -57,48 +60,72 @@ def tasks_in_order(
         yield from _in_windows(client, function, list(items), most)
 
 
+def n_threads(client: Any) -> int:
+    """Return how many threads all workers of a cluster have together, at least 1."""
+    return max(sum(client.nthreads().values()), 1)
+
+
 def _in_windows(
     client: Any, function: Callable[[Item], Answer], items: list[Item], most: int
 ) -> Iterator[Answer]:
-    """Submit tasks, and more whenever the answers of the oldest were fetched."""
-    n_threads = max(sum(client.nthreads().values()), 1)
-    size = min(max(len(items) // (_ROUNDS * n_threads), 1), most)
+    """Submit tasks, and more whenever half of those before have answered."""
+    number = n_threads(client)
+    size = min(max(len(items) // (_ROUNDS * number), 1), most)
     tasks = iter([items[start : start + size] for start in range(0, len(items), size)])
-    window = _SUBMITTED * n_threads
+    window = _SUBMITTED * number
     sent = _in_a_file(function)
+    paths = (f"{sent.path}.{number}" for number in count())
     waiting: deque[Any] = deque()
+    fetched: list[Any] = []
     try:
         while True:
             if len(waiting) <= window / 2:
+                _forget_later(client, fetched)
+                fetched = []
                 more = list(islice(tasks, window - len(waiting)))
-                waiting += client.map(_answers, [str(sent.path)] * len(more), more, pure=False)
+                places = list(islice(paths, len(more)))
+                sources = [str(sent.path)] * len(more)
+                # Held here only, so that it is this function that lets go of them.
+                waiting += zip(
+                    client.map(_answers, sources, more, places, pure=False), places, strict=True
+                )
             if not waiting:
                 return
-            first = [waiting.popleft() for _ in range(min(_FETCHED, len(waiting)))]
-            yield from _fetched(client, first)
+            fetched.append(waiting.popleft())
+            yield from _fetched(*fetched[-1])
     finally:
+        _forget_later(client, fetched)
         if waiting and client.status == "running":
-            client.cancel(list(waiting))
+            client.cancel([future for future, _ in waiting])
+
+
+def _forget_later(client: Any, fetched: list[Any]) -> None:
+    """Let Dask forget tasks a moment later.
+
+    After a message of the client, such as that it needs a task no more, the next one waits for
+    10 ms: the tasks of the next pass would.
+    """
+    if fetched:
+        client.loop.add_callback(client.loop.call_later, _MOMENT, fetched.clear)
 
 
 def _in_a_file(function: Callable[..., Any]) -> SharedFile:
     import cloudpickle  # comes with Dask
 
     sent = SharedFile()
-    try:
-        with sent.path.open("wb") as stream:
-            cloudpickle.dump(_VERSION, stream)
-            cloudpickle.dump(function, stream)
-    except OSError as error:
-        raise no_room(sent.path.parent.parent, error) from error
+    with written(sent.path) as stream:
+        cloudpickle.dump(_VERSION, stream)
+        cloudpickle.dump(function, stream)
     return sent
 
 
-def _answers(path: str, items: list[Any]) -> list[Any]:
-    """Return what the function in a file says of some blocks; this runs on a worker."""
+def _answers(path: str, items: list[Any], place: str) -> None:
+    """Write what the function in a file says of some blocks; this runs on a worker."""
     function = _function(path)
     with one_thread(), kept_between_blocks():
-        return [function(item) for item in items]
+        answers = [function(item) for item in items]
+        with written(Path(place)) as stream:
+            pickle.dump(answers, stream, pickle.HIGHEST_PROTOCOL)
 
 
 @lru_cache(maxsize=2)
@@ -116,22 +143,34 @@ def _function(path: str) -> Callable[[Any], Any]:
     return function
 
 
-def _fetched(client: Any, futures: list[Any]) -> Iterator[Any]:
-    """Give the answers of some tasks, one block after the other."""
+def _fetched(future: Any, place: str) -> list[Any]:
+    """Return the answers of a task, one for every block."""
+    from distributed import wait
+
+    if not future.done():
+        wait([future])
+    if future.status != "finished":
+        _raise(future)
+    path = Path(place)
     try:
-        answers: list[list[Any]] = client.gather(futures)
-    except StillomeError as error:  # the first that came; told is the first in order, as on threads
-        told = next((one for one in map(_error_of, futures) if one is not None), error)
+        with path.open("rb") as stream:
+            answers: list[Any] = pickle.load(stream)  # noqa: S301 - of our workers
+        path.unlink()
+    except OSError as error:
+        raise not_seen(path, error) from error
+    return answers
+
+
+def _raise(future: Any) -> NoReturn:
+    """Raise what a task raised, or what Dask says of it."""
+    try:
+        future.result()
+    except StillomeError as error:
         # Dask keeps what it raised as long as there is a client. With its traceback it would keep
         # the tables of all callers.
         error.__traceback__ = None
-        raise copy(told).with_traceback(None) from None
-    return chain.from_iterable(answers)
-
-
-def _error_of(future: Any) -> StillomeError | None:
-    error = future.exception()
-    return error if isinstance(error, StillomeError) else None
+        raise copy(error).with_traceback(None) from None
+    raise RuntimeError(f"a task of Dask has the status {future.status}")
 
 
 @contextmanager

@@ -5,8 +5,10 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from stillome.exceptions import FileError
 from stillome.locks import PREFIX, lock, sweep, unlock
@@ -41,6 +43,28 @@ class SharedFile:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return _elsewhere, (str(self.path),)
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file beside others of a `SharedFile`; it is there when it is whole.
+
+    So two that write the same at the same time do not disturb who reads it.
+
+    Examples
+    --------
+    >>> file = SharedFile()
+    >>> with written(file.path) as stream:
+    ...     _ = stream.write(b"counts")
+    >>> file.path.read_bytes()
+    b'counts'
+    """
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as stream:
+            yield stream
+        Path(stream.name).replace(path)
+    except OSError as error:
+        raise no_room(path.parent.parent, error) from error
 
 
 def no_room(place: Path, error: OSError) -> FileError:

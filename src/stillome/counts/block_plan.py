@@ -73,6 +73,18 @@ class BlockPlan:
         ends = [len(blocks) * number // n_groups for number in range(n_groups + 1)]
         return [blocks[start:end] for start, end in pairwise(ends)]
 
+    def quarters(self, n_edges: int) -> list[list[list[slice]]]:
+        """Return the groups in four lists of consecutive ones; fewer where there are fewer groups.
+
+        Examples
+        --------
+        >>> [len(quarter) for quarter in BlockPlan(1).quarters(40)]
+        [2, 2, 2, 2]
+        """
+        groups = self.groups(n_edges)
+        size = -(-len(groups) // 4)
+        return [groups[start : start + size] for start in range(0, len(groups), size)]
+
     def store(self, shape: tuple[int, int], dtype: DTypeLike) -> BlockStore:
         """Return an empty place for the blocks of a table (n, E)."""
         kind = SharedStore if self.shared else FileStore if self.on_disk else MemoryStore

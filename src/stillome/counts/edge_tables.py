@@ -11,11 +11,14 @@ subjects whose temporary arrays fit into a cache.
 
 The width of blocks does not depend on how many are computed at a time, and sums are taken in the
 order of the blocks: the bits of an answer do not depend on the number of workers. Many
-blocks are added up in groups, so that a worker of a cluster sends one sum for a whole group.
+blocks are added up in groups, and these in quarters of the table, so that a worker of a cluster
+sends one sum for a whole group; where there are few workers, for a whole quarter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,7 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from stillome.counts.block_plan import BlockPlan, bands
 from stillome.counts.block_store import BlockStore
-from stillome.counts.workers import in_order
+from stillome.counts.workers import in_order, n_together
 from stillome.kept_memory import give_back
 
 _EVERYBODY = slice(None)
@@ -202,12 +205,15 @@ class EdgeTable:
         return in_order(work, items, few, shared=self.plan.shared, several=True)
 
     def _total(self, work: Callable[[slice], Any]) -> Any:
-        def added(group: list[slice]) -> Any:
-            return work(group[0]) if len(group) == 1 else _sum(map(work, group))
-
-        groups = self.plan.groups(self.shape[1])
+        added = partial(_sum_of, work)
+        quarters = self.plan.quarters(self.shape[1])
+        groups = [group for quarter in quarters for group in quarter]
         few = 1 if len(groups) == 1 else None
-        return _sum(in_order(added, groups, few, shared=self.plan.shared, singly=True))
+        find = partial(in_order, n=few, shared=self.plan.shared, singly=True)
+        if n_together(shared=self.plan.shared) <= len(quarters):
+            return _sum(find(partial(_sum_of, added), quarters))
+        found = find(added, groups)
+        return _sum(_sum(islice(found, len(quarter))) for quarter in quarters)
 
     def rows(self, subjects: NDArray[np.intp] | slice) -> "EdgeTable":
         """Return the table of some subjects."""
@@ -301,6 +307,10 @@ def _sum(answers: Iterable[Any]) -> Any:
         for total, part in zip(sums, parts, strict=True):
             np.add(total, part, out=total)
     return tuple(sums) if several else sums[0]
+
+
+def _sum_of(function: Callable[[Any], Any], items: list[Any]) -> Any:
+    return function(items[0]) if len(items) == 1 else _sum(map(function, items))
 
 
 def _part(values: Any, edges: slice) -> Tile:

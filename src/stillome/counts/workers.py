@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
-from stillome.cluster.block_tasks import MOST_BLOCKS, tasks_in_order
+from stillome.cluster.block_tasks import MOST_BLOCKS, n_threads, tasks_in_order
 from stillome.cluster.engine import active_client
 from stillome.progress import told_blocks
 
@@ -50,6 +50,11 @@ def _n_processors() -> int:
 def on_a_cluster() -> bool:
     """Whether blocks are computed by the workers of a Dask client."""
     return not getattr(_here, "busy", False) and active_client() is not None
+
+
+def n_together(*, shared: bool) -> int:
+    """Return how many blocks are computed at a time, by a cluster if it may (see `in_order`)."""
+    return n_threads(active_client()) if shared and on_a_cluster() else n_workers()
 
 
 @contextmanager

@@ -89,7 +89,12 @@ def edge_ranks(edges: AnyTable) -> NDArray[np.intp]:
     """Return the rank of every edge, shape (E,); subjects must be in their order."""
     table = EdgeTable.of(edges)
     known = Unitless.joined(table.answers(lambda block: Unitless.of([block])))
-    blocks = table.answers(lambda block: [_hash(column) for column in known(block).T])
+
+    def of_columns(block: NDArray[Any]) -> list[bytes]:
+        # Column by column in memory, or each would be copied by itself.
+        return [_hash(column) for column in np.ascontiguousarray(known(block).T)]
+
+    blocks = table.answers(of_columns)
     hashes = [one for block in blocks for one in block]
     order = sorted(range(len(hashes)), key=hashes.__getitem__)
     ranks = np.empty(len(order), np.intp)

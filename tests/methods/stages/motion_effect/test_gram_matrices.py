@@ -98,8 +98,9 @@ def test_a_larger_table_has_the_same_factors_and_noise_as_by_the_exact_way(
     assert found.n_signal == exact.n_signal == 8
     assert found.n_columns == exact.n_columns == shape[1] - 1
     assert found.noise == pytest.approx(exact.noise, rel=0.02)
-    assert_allclose(found.variances, exact.variances, rtol=1e-10)
-    assert_allclose(found.scores, exact.scores, atol=1e-9)
+    # The exact way decomposes products in single precision.
+    assert_allclose(found.variances, exact.variances, rtol=1e-6)
+    assert_allclose(found.scores, exact.scores, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(700, 900), (900, 700)])

@@ -70,9 +70,9 @@ def test_both_sides_agree_with_the_singular_values(shape):
     table, _, _ = with_spikes(shape, (30.0, 10.0), 5)
     spectrum = leading_factors(table, 6)
     left, singular, _ = np.linalg.svd(table, full_matrices=False)
-    assert_allclose(spectrum.variances, singular[:6] ** 2 / max(shape), rtol=1e-9)
+    assert_allclose(spectrum.variances, singular[:6] ** 2 / max(shape), rtol=1e-6)
     assert_allclose(np.abs((left[:, :6] * spectrum.scores).sum(axis=0)), 1, atol=1e-6)
-    assert_allclose(spectrum.scores.T @ spectrum.scores, np.eye(6), atol=1e-8)
+    assert_allclose(spectrum.scores.T @ spectrum.scores, np.eye(6), atol=1e-6)
 
 
 def test_a_table_of_constants_has_nothing_in_it():

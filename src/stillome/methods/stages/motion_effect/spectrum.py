@@ -133,15 +133,16 @@ def _exact(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectrum:
     width = int(varies.sum()) if varies.sum() > 1 else n_edges
     if not wide and width < n_edges:
         gram = gram[np.ix_(varies, varies)]
-    gram = np.asarray(gram, np.float64)
-    gram /= max(n, width)
+    scale = max(n, width)
     decomposed = SymmetricSpectrum.of(gram)
-    values = decomposed.values
     # With as many functions of motion as subjects nothing is left to estimate the noise from.
-    noise, edge = _noise(values[min(n_lost, n - 1) if wide else 0 :], n, width)
+    n_none = min(n_lost, n - 1) if wide else 0
+    noise, edge = _noise(decomposed, n_none, n, width)
     if n_factors is None:
-        n_factors = int((values > noise * edge).sum())
-    values, vectors = values[: -n_factors - 1 : -1], decomposed.leading(n_factors)
+        values, vectors = decomposed.above(noise * edge * scale)
+    else:
+        values, vectors = decomposed.leading(n_factors)
+    values = values / scale
     if not wide:
         turns = np.zeros((n_edges, vectors.shape[1]))
         turns[varies if width < n_edges else slice(None)] = vectors
@@ -184,10 +185,9 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
 
 def _noise_of_some(gram: Floats, width: int) -> float:
     """Return the variance of the noise from products of 1,024 subjects in this many edges."""
-    values = np.linalg.eigvalsh(gram / max(_SUBJECTS, width))
     # Where fewer edges vary than there are subjects, the other eigenvalues are 0.
     n_none = max(_SUBJECTS - width, 1)
-    return _noise(np.asarray(values[n_none:], np.float64), _SUBJECTS, max(width, 1))[0]
+    return _noise(SymmetricSpectrum.of(gram), n_none, _SUBJECTS, max(width, 1))[0]
 
 
 def _scores(table: EdgeTable, turns: Floats) -> Floats:
@@ -196,13 +196,16 @@ def _scores(table: EdgeTable, turns: Floats) -> Floats:
     return np.asarray(scores / np.maximum(np.linalg.norm(scores, axis=0), 1e-12))
 
 
-def _noise(values: Floats, n: int, width: int) -> tuple[float, float]:
-    """Return the variance of the noise from all eigenvalues, and its largest one in units of it."""
-    ratio = min(n, width) / max(n, width)
-    middle = float(np.median(np.maximum(values, 0)))
+def _noise(products: SymmetricSpectrum, n_none: int, n: int, width: int) -> tuple[float, float]:
+    """Return the variance of the noise, and its largest eigenvalue in units of it.
+
+    It is estimated from the eigenvalues of products without the smallest `n_none`.
+    """
+    ratio, scale = min(n, width) / max(n, width), max(n, width)
+    middle = max(products.median(n_none), 0) / scale
     # In a table of constants nothing varies, and copies of a few subjects vary in a few directions
     # only; the noise is then that of rounding errors.
-    least = max(_ROUNDING * float(np.max(values, initial=0)), 1e-12)
+    least = max(_ROUNDING * products.largest / scale, 1e-12)
     return max(middle / noise_median(round(ratio, 3)), least), _noise_edge(ratio)
 
 
