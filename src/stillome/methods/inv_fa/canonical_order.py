@@ -11,7 +11,6 @@ sorts its subjects first, and gives every edge a rank, by what they hold:
 Ties are broken by the data themselves. What is still tied is identical, and its order harmless.
 """
 
-import hashlib
 from collections import Counter
 from typing import Any
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from stillome.arrays import Floats
 from stillome.cohort.subject_rows import AnyRows, SubjectRows
 from stillome.counts.edge_tables import AnyTable, EdgeTable
+from stillome.counts.value_hashes import hashes_of_columns, hashes_of_sets
 from stillome.counts.workers import in_order
 from stillome.methods.weight_units import Unitless
 
@@ -46,19 +46,16 @@ def subject_order(edges: AnyRows, confounds: Floats) -> NDArray[np.intp]:
     source = SubjectRows.of(edges)
     known = Unitless.of(part for _, part in source.parts())
 
-    def of_sets(part: NDArray[Any]) -> list[bytes]:
-        # Sorted as they are given: whole numbers are sorted several times as fast as floats.
-        return [_hash(row) for row in known(np.sort(part, axis=1))]
-
     def key(subject: int) -> tuple[Any, ...]:
         own = hashes[subject]
         if n_alike[own] == 1:
             return (own,)
         row = known(source[subject : subject + 1])[0]
-        return own, _hash(row), tuple(np.sort(confounds[subject]))
+        return own, int(hashes_of_columns(row[:, None])[0]), tuple(np.sort(confounds[subject]))
 
-    found = in_order(of_sets, (part for _, part in source.parts()))
-    hashes = [one for some in found for one in some]
+    parts = (part for _, part in source.parts())
+    found = in_order(lambda part: hashes_of_sets(known(part)), parts)
+    hashes = np.concatenate(list(found)).tolist()
     n_alike = Counter(hashes)
     keys = [key(subject) for subject in range(len(hashes))]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
@@ -89,19 +86,7 @@ def edge_ranks(edges: AnyTable) -> NDArray[np.intp]:
     """Return the rank of every edge, shape (E,); subjects must be in their order."""
     table = EdgeTable.of(edges)
     known = Unitless.joined(table.answers(lambda block: Unitless.of([block])))
-
-    def of_columns(block: NDArray[Any]) -> list[bytes]:
-        # Column by column in memory, or each would be copied by itself.
-        return [_hash(column) for column in np.ascontiguousarray(known(block).T)]
-
-    blocks = table.answers(of_columns)
-    hashes = [one for block in blocks for one in block]
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    order = np.argsort(table.each(lambda block: hashes_of_columns(known(block))), kind="stable")
     ranks = np.empty(len(order), np.intp)
     ranks[order] = np.arange(len(order))
     return ranks
-
-
-def _hash(values: NDArray[Any]) -> bytes:
-    together: Any = np.ascontiguousarray(values, "<f8")
-    return hashlib.blake2b(together, digest_size=16).digest()

@@ -181,12 +181,21 @@ class _Lattice(NamedTuple):
 
     @classmethod
     def of(cls, block: NDArray[Any]) -> Self:
-        values = np.unique(block).astype(np.float64)
+        values = _distinct(block).astype(np.float64)
         whole = bool((values == np.floor(values)).all())
         exact = values[values < _LARGEST_WHOLE].astype(np.int64) if whole else np.zeros(1, np.int64)
         smallest = float(values.min(where=values > 0, initial=np.inf))
         near = [whole or _is_near(values / step) for step in _STEPS]
         return cls(whole, int(np.gcd.reduce(exact)), smallest, float(values.max()), near)
+
+
+def _distinct(block: NDArray[Any]) -> NDArray[Any]:
+    """Return the values of a block, each once and in order."""
+    if block.dtype.kind != "u" or block.dtype.itemsize > 2:
+        return np.unique(block)
+    seen = np.zeros(2 ** (8 * block.dtype.itemsize), bool)
+    seen[block] = True
+    return np.flatnonzero(seen)
 
 
 def _is_near(multiples: Floats) -> bool:
