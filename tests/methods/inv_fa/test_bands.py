@@ -50,8 +50,8 @@ def same_in_bands(model, X, more, monkeypatch, tolerance=1e-5):
     slopes, latent, dispersion, adjusted = zip(answers(model, X, more), whole, strict=True)
     for found, expected in (slopes, latent):
         assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
-    # Dispersions stop as soon as their steps are small, with scans of families a step apart.
-    assert_allclose(*dispersion, rtol=1e-3)
+    # Dispersions stop as soon as their steps are small, some edges a step apart.
+    assert_allclose(*dispersion, rtol=1e-3, atol=1e-3 * dispersion[1].max())
     # A count where another one is as likely may be the next one.
     found, expected = adjusted
     assert (np.abs(found - expected) > 1e-2).mean() < 1e-3

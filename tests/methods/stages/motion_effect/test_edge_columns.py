@@ -1,5 +1,7 @@
 """Columns of regions that are not made: the products are those of the array they stand for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -68,3 +70,22 @@ def test_errors_that_edges_share_have_the_covariance_of_their_parts(both):
     directions = errors.directions()
     assert directions.shape == (16, E)
     assert_allclose(directions.T @ directions, expected, atol=1e-9)
+
+
+def test_in_single_precision_products_are_the_same_but_for_rounding():
+    double, _, rng = made(100)
+    single = replace(double, dense=double.dense.astype(np.float32))
+    double = replace(double, dense=single.dense.astype(np.float64))
+    weights, kept = rng.uniform(1, 2, (2, len(double.first)))
+    expected = double.gram(weights)
+    assert_allclose(single.gram(weights, exact=True), expected, atol=1e-9)
+    sizes = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    assert np.abs(single.gram(weights) - expected).max() > 0
+    assert_allclose(single.gram(weights) / sizes, expected / sizes, atol=1e-6)
+    # Features and regions can go together exactly: their products always are in double.
+    assert_allclose(single.gram(weights)[:103, :103], expected[:103, :103], atol=1e-9)
+    root, share, own = rng.standard_normal((107, 107)), *rng.uniform(0, 1, (2, 107))
+    assert_allclose(single.dot(share), double.dot(share), atol=1e-5)
+    assert_allclose(single.back(weights), double.back(weights), rtol=1e-5, atol=1e-3)
+    found, usual = (each.squares(root @ root.T, share, kept, own) for each in (single, double))
+    assert_allclose(found, usual, rtol=1e-4)

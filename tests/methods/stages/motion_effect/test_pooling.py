@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from stillome.cohort.edges import edge_indices
 from stillome.counts.workers import working
 from stillome.methods.stages.convergence import Iterations
-from stillome.methods.stages.motion_effect import edge_design
+from stillome.methods.stages.motion_effect import edge_design, pooling
 from stillome.methods.stages.motion_effect.edge_design import EdgeDesign
 from stillome.methods.stages.motion_effect.individual_differences import IndividualDifferences
 from stillome.methods.stages.motion_effect.pooling import (
@@ -248,3 +248,16 @@ def test_the_mean_variance_is_that_of_the_uncertainties():
         planted.estimates, planted.variances, planted.design, planted.individual(), N
     )
     assert pooled.mean_variance == pytest.approx((pooled.uncertainties**2).mean())
+
+
+def test_effects_whose_edges_deviate_alike_are_fitted_once(monkeypatch):
+    planted, fits = Planted(0), []
+
+    def counted(*arguments, **options):
+        fits.append(options.get("own_scale"))
+        return fit_pooling(*arguments, **options)
+
+    monkeypatch.setattr(pooling, "fit_pooling", counted)
+    monkeypatch.setattr(pooling, "fit_own_scale", lambda residual, *_: np.ones_like(residual))
+    pool_effects(planted.estimates, planted.variances, planted.design, planted.individual(), N)
+    assert fits == [None]

@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from stillome.cohort.edges import edge_indices
 from stillome.methods.stages.convergence import Iterations
+from stillome.methods.stages.motion_effect.edge_columns import EdgeColumns
 from stillome.methods.stages.motion_effect.variance_components import fit_mixed_model
 from stillome.methods.stages.stage_tuning import StageTuning
 
@@ -73,3 +75,24 @@ def test_a_group_of_one_coefficient_has_a_finite_variance():
     design = design[:, : FREE + 1]
     model = fit_mixed_model(values, noise, design, [slice(FREE, FREE + 1)], [0.01, None])
     assert 0.01 <= model.group_variances[0] < 10
+
+
+@pytest.mark.parametrize("distance", [1.0, 1e-3, 0.0])
+@pytest.mark.parametrize("chosen", [None, np.arange(0, 1225, 3)])
+def test_single_precision_is_enough_also_for_columns_that_are_nearly_alike(distance, chosen):
+    rng, pairs = np.random.default_rng(6), edge_indices(50)
+    features, others = rng.standard_normal((1225, 2)), rng.standard_normal((1225, 20))
+    features[:, 1] = features[:, 0] + distance * features[:, 1]
+    others[:, 1] = others[:, 0] + distance * others[:, 1]
+    dense = np.hstack([features, others]).astype(np.float32)
+    values = 100 * (dense[:, 0] + dense[:, 2:] @ rng.standard_normal(20))
+    values += rng.standard_normal(1225)
+    arguments = np.ones(1225), [slice(2, 52), slice(52, 72)], FLOORS
+    single, double = (
+        fit_mixed_model(values, noise, EdgeColumns(table, 2, *pairs, 50, chosen), groups, floors)
+        for table in (dense, dense.astype(np.float64))
+        for noise, groups, floors in [arguments]
+    )
+    assert_allclose(single.group_variances, double.group_variances, rtol=0.1)
+    assert_allclose(single.residual, double.residual, atol=0.02)
+    assert_allclose(np.diag(single.covariance), np.diag(double.covariance), rtol=0.02)

@@ -45,7 +45,7 @@ class Columns(Protocol):
         """Return D b, (E,) or (E, k), for coefficients b (Q,) or (Q, k)."""
         ...
 
-    def back(self, values: Floats) -> Floats:
+    def back(self, values: Floats, *, exact: bool = False) -> Floats:
         """Return Dᵀ values, (Q,) or (Q, k), for values (E,) or (E, k)."""
         ...
 
@@ -76,8 +76,8 @@ class DenseColumns:
         """Return D b."""
         return np.asarray(self.values @ coefficients)
 
-    def back(self, values: Floats) -> Floats:
-        """Return Dᵀ values."""
+    def back(self, values: Floats, *, exact: bool = False) -> Floats:
+        """Return Dᵀ values, always in double precision."""
         return np.asarray(self.values.T @ values)
 
 
@@ -209,15 +209,15 @@ class EdgeColumns:
             some += of_regions[self.second[edges]]
         return found
 
-    def back(self, values: Floats) -> Floats:
-        """Return Dᵀ values."""
+    def back(self, values: Floats, *, exact: bool = False) -> Floats:
+        """Return Dᵀ values; `exact` as in `gram`."""
         found = np.zeros((self.n_columns, *values.shape[1:]))
         of_features, of_regions, of_others = self._parts(found)
         of_features += self._features.T @ values
+        dtype = np.float64 if exact else self.dense.dtype
         for edges, incidence in self._pieces:
             of_regions += incidence @ values[edges]
-            some = values[edges].astype(self.dense.dtype, copy=False)
-            of_others += self._others[edges].T @ some
+            of_others += self._others[edges].T @ values[edges].astype(dtype, copy=False)
         return found
 
     def squares(self, matrix: Floats, share: Floats, kept: Floats, own: Floats) -> Floats:

@@ -143,7 +143,7 @@ def pool_effects(
         same = partial(fit_pooling, rest, *arguments, may_vanish=may_vanish, columns=columns)
         fresh = start is None
         if start is None:
-            # What chance gives is near, unless it is nothing: a variance that vanishes stays away.
+            # What chance gives is near, unless it is nothing.
             near = None if may_vanish or by_chance is None else by_chance.variances
             start = same(start=near)
         # Deviations are compared with the shared part of the fit before. Where the pattern is kept,
@@ -154,7 +154,7 @@ def pool_effects(
             shared += estimates - rest
             scale = fit_own_scale(start.residual, variances, shared)
             if fresh and (scale == 1).all():
-                return start
+                return start  # which had this scale
         return same(start=start.variances, own_scale=scale)
 
     start = None if before is None else before.model

@@ -23,7 +23,7 @@ from stillome.methods.stages.motion_effect.variance_steps import Derivatives, ne
 
 _FREE = 1e-6  # prior precision of a free coefficient
 _TINY = 1e-9
-_LARGEST_INFLATION = 1e4  # of a coefficient's variance by other columns, in single precision
+_LARGEST_INFLATION = 1e3  # of a coefficient's variance by other columns, in single precision
 
 
 class MixedModel(NamedTuple):
@@ -76,14 +76,13 @@ class _System(NamedTuple):
         for group, variance in zip(self.groups, in_groups, strict=True):
             prior[group] = 1 / variance
         weights = 1 / (self.noise + own * self.scale)
-        covariance = self._covariance(weights, prior)
-        coefficients = covariance @ design.back(weights * self.values)
+        coefficients, covariance = self._posterior(weights, prior)
         residual = self.values - design.dot(coefficients)
         in_both = tuple(in_groups), float(own)
         return MixedModel(coefficients, residual, covariance, *in_both, self.scale)
 
-    def _covariance(self, weights: Floats, prior: Floats) -> Floats:
-        """Return the inverse of Dᵀ diag(weights) D + diag(prior)."""
+    def _posterior(self, weights: Floats, prior: Floats) -> tuple[Floats, Floats]:
+        """Return mean (Q,) and covariance (Q, Q) of coefficients, for prior precisions (Q,)."""
         for exact in (False, True):
             precision = self.design.gram(weights, exact=exact)
             sizes = np.einsum("qq->q", precision)  # a view of the diagonal
@@ -93,7 +92,7 @@ class _System(NamedTuple):
             # Columns that are nearly alike would enlarge the rounding errors of single precision.
             if ((inflation > 0) & (inflation < _LARGEST_INFLATION)).all():
                 break
-        return covariance
+        return covariance @ self.design.back(weights * self.values, exact=exact), covariance
 
     def derivatives(self, model: MixedModel) -> Derivatives:
         """Differentiate the restricted likelihood in the logarithms of the variances."""
