@@ -248,7 +248,7 @@ def _fit_drift(
     n = len(standard)
     slopes = standard.each(partial(np.matmul, motion.estimating.T)).astype(np.float64) / n
     apart = motion.apart_from(standard)
-    individual = IndividualDifferences.find(apart, 1 + len(slopes), tuning.stages, fast=True)
+    individual = IndividualDifferences.find(apart, 1 + len(slopes), tuning.stages)
     n_alone = motion.n_independent(standard)
     variances = standard.each(lambda block: block.var(axis=0, dtype=np.float64))
     own = individual.own_variances(variances / n_alone, n_alone)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
-from stillome.methods.stages.motion_effect.spectrum import leading_factors, several_passes
+from stillome.methods.stages.motion_effect.spectrum import leading_factors
 from stillome.methods.stages.stage_tuning import STAGE_TUNING, StageTuning
 
 _TINY = 1e-9
@@ -45,16 +45,12 @@ class IndividualDifferences(NamedTuple):
         residual: AnyTable,
         n_lost: int = 1,
         tuning: StageTuning = STAGE_TUNING,
-        *,
-        fast: bool = False,
     ) -> Self:
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`).
 
-        Those that are not `fast` to compute are kept where they are looked at several times.
+        They are looked at several times, and had better be fast to compute.
         """
         table = EdgeTable.of(residual)
-        if several_passes(table.shape) and not fast:
-            table = table.stored()
         spectrum = leading_factors(table.then(_standardised), None, n_lost)
         factors = spectrum.scores[:, : spectrum.n_signal]
         per_unit = factors.T / np.sqrt(len(table))

@@ -88,18 +88,6 @@ class Spectrum(NamedTuple):
         return np.asarray((gap + np.sqrt(np.maximum(gap**2 - 4 * aspect, 0))) / 2)
 
 
-def several_passes(shape: tuple[int, int]) -> bool:
-    """Whether `leading_factors` looks at every block of a table (n, E) more than twice.
-
-    Examples
-    --------
-    >>> several_passes((1000, 2278)), several_passes((5000, 2278)), several_passes((5000, 19900))
-    (False, True, True)
-    """
-    n, n_edges = shape
-    return n > min(n_edges, _PRODUCT)
-
-
 def leading_factors(values: AnyTable, n_factors: int | None, n_lost: int = 1) -> Spectrum:
     """Decompose a centred table, on its smaller side.
 

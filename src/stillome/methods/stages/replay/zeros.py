@@ -73,7 +73,7 @@ def fit_zero_model(
     residual = empty.then(lambda block, mean: block - mean, baseline)
     slopes = residual.each(partial(np.matmul, functions.T)) / n
     apart = residual.then(lambda block, slope: block - functions @ slope, slopes)
-    individual = IndividualDifferences.find(apart, tuning=tuning)
+    individual = IndividualDifferences.find(apart.stored(), tuning=tuning)
     n_alone = n_independent(residual, functions, groups)
     variances = np.maximum(baseline * (1 - baseline), 1 / n) / n_alone
     own = individual.own_variances(variances, n_alone)
