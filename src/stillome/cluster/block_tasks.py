@@ -105,7 +105,7 @@ def _forget_later(client: Any, fetched: list[Any]) -> None:
     After a message of the client, such as that it needs a task no more, the next one waits for
     10 ms: the tasks of the next pass would.
     """
-    if fetched:
+    if fetched and client.status == "running":
         client.loop.add_callback(client.loop.call_later, _MOMENT, fetched.clear)
 
 
