@@ -189,7 +189,9 @@ def fit_encoder(
     standard = standard.pointwise(lambda block, own: block * own.astype(block.dtype), shrink)
     apart, n_lost = motion.apart_from(standard), 1 + motion.values.shape[1]
     weights, share = _analyse_factors(apart, first[:, :n_components], n_lost, n_components, tuning)
-    latent = standard.total_by_subject(_along, weights.T)
+    latent = np.zeros((len(table), n_components))
+    used = np.flatnonzero(share)  # the others are 0 for everybody
+    latent[:, used] = standard.total_by_subject(_along, weights.T[used])
     remaining = RemainingDependence.fit(latent, motion, share, tuning)
     return FactorEncoder(
         offset=offset,
@@ -220,10 +222,10 @@ def _analyse_factors(
     # An edge that the factors explain well has little noise of its own, and gets more weight.
     precision = 1 / np.sqrt(1 - np.clip(explained, 0, LARGEST_EXPLAINED))
     weighted = table.pointwise(lambda block, own: block * own, precision)
-    spectrum = leading_factors(weighted, n_components, n_lost)
-    reliability = spectrum.reliability()
-    used = reliability > tuning.least_reliable  # the first few
-    signal = (reliability * spectrum.signal_variances())[used]
+    spectrum = leading_factors(weighted, None, n_lost)
+    reliability = spectrum.reliability()[:n_components]
+    used = np.flatnonzero(reliability > tuning.least_reliable)
+    signal = reliability[used] * spectrum.signal_variances()[used]
     share, scores = signal / (1 + signal), spectrum.scores[:, used]
     directions = weighted.each(lambda block: scores.T @ block.astype(np.float64)).T
     lengths = np.maximum((directions**2).sum(axis=0), 1e-12)

@@ -155,7 +155,8 @@ def leading_eigenvectors_of(matrix: AnyFloats, n_vectors: int) -> tuple[Floats, 
 
     def multiply(vectors: Floats) -> Floats:
         # In double precision, without a copy of the matrix: weak factors need the digits.
-        return np.vstack([matrix[rows].astype(np.float64) @ vectors for rows in pieces])
+        products = in_order(lambda rows: matrix[rows].astype(np.float64) @ vectors, iter(pieces))
+        return np.vstack(list(products))
 
     return _block_lanczos(multiply, len(matrix), len(matrix), n_vectors)
 

@@ -5,7 +5,6 @@ its upper edge are taken for signal, with the bias corrections of the spiked cov
 (Baik and Silverstein 2006; Paul 2007).
 """
 
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from scipy.integrate import cumulative_trapezoid
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.counts.edge_tables import AnyTable, EdgeTable
-from stillome.counts.workers import in_order
 from stillome.methods.stages.motion_effect.gram_matrices import (
     gram_of_edges,
     gram_of_subjects,
@@ -154,10 +152,8 @@ def _approximate(table: EdgeTable, n_factors: int | None, n_lost: int) -> Spectr
     if gram is not None:
         find = partial(leading_eigenvectors_of, gram)
     asked = _FIRST if n_factors is None else n_factors
-    of_noise = partial(_noise_of_some, some[0][:_SUBJECTS, :_SUBJECTS], width)
-    jobs: list[Callable[[], Any]] = [of_noise, partial(find, asked)]
-    # Side by side, unless one of them is passes over the table, which have several workers.
-    noise, found = in_order(lambda job: job(), iter(jobs), 1 if gram is None else None)
+    noise = _noise_of_some(some[0][:_SUBJECTS, :_SUBJECTS], width)
+    found = find(asked)
     edge = _noise_edge(min(n, width) / max(n, width))
     while n_factors is None and found[0][-1] / max(n, width) > noise * edge:
         if asked >= min(n, width):
