@@ -176,7 +176,7 @@ def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iteratio
         chance=none,
     )
     prior = np.array([_BASELINE_PRECISION] + [_SLOPE_PRECISION] * n_functions)
-    relax = Relaxation(axis=1)
+    relax, last = Relaxation(axis=1), 0.0
     for _ in iterations.of("motion effect"):
         dispersion = fit_dispersion(counts, state.rate_table(functions, counts))
         state = replace(state, dispersion=dispersion)
@@ -189,8 +189,11 @@ def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iteratio
         baseline = np.clip(state.baseline + taken[:, 0], *LOG_RATE_RANGE)
         state = replace(state, baseline=baseline, slopes=state.slopes + taken[:, 1:].T)
         square = np.einsum("ei,eij,ej->", step, information, step)
-        if iterations.converged(float(np.sqrt(square / step.size))):
+        size = float(np.sqrt(square / step.size))
+        # Pooling begins with the step that follows: as much shorter than this one, or more.
+        if iterations.converged(size * min(size / last, 1.0) if last else size):
             break
+        last = size
     return state
 
 

@@ -202,8 +202,10 @@ def _is_near(multiples: Floats) -> bool:
     return bool((np.abs(multiples % 1 - 0.5) > 0.498).all())
 
 
-def _rounded(step: float, unit: float, block: NDArray[Any]) -> Floats:
+def _rounded(step: float, unit: float, block: NDArray[Any]) -> NDArray[Any]:
     """Return values in the unit of the model; a multiple of a fraction need not be exact."""
+    if block.dtype.kind in "ui" and unit == 1 and step >= 1:  # multiples of it already
+        return block
     values = np.asarray(block, dtype=np.float64) * unit
     return values if step == 0 else np.round(values / step) * step
 
