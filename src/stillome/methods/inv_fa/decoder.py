@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.inv_fa.susceptibility import susceptible_functions
@@ -50,6 +51,12 @@ class Decoder:
             offset=self.offset[edges],
             loadings=self.loadings[:, edges],
             dispersion=self.dispersion[edges],
+        )
+
+    def of_units(self, units: NDArray[np.intp]) -> Self:
+        """Return the decoder of some units of z."""
+        return replace(
+            self, loadings=self.loadings[units], susceptibility=self.susceptibility[:, units]
         )
 
     def log_rates(self, effect: MotionEffect, functions: AnyFloats, latent: AnyFloats) -> AnyFloats:

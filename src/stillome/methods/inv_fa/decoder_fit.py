@@ -173,11 +173,11 @@ class _DecoderFit:
             design: AnyFloats,
             squares: AnyFloats,
         ) -> tuple[AnyFloats, ...]:
-            moments = Moments.of(counts, rates)
+            residual = counts - rates
+            moments = Moments.around(residual, rates)
             shrink = rates * phi
             shrink += 1
             np.reciprocal(shrink, out=shrink)
-            residual = counts - rates
             residual *= shrink
             weights = np.multiply(rates, shrink, out=shrink)
             return design.T @ residual, design.T @ weights, squares.T @ weights, *moments

@@ -138,9 +138,11 @@ class InvariantModel:
         """
         seen = self._seen(latent, confounds, scanned_at)  # the same for all blocks
         z, functions = (part.astype(np.float32) for part in seen)
+        used = np.flatnonzero(self.decoder.loadings.any(axis=1))  # empty units take as long
+        z, model = z[:, used], replace(self, decoder=self.decoder.of_units(used))
 
         def of_block(edges: slice) -> Callable[[slice], WeightLaw]:
-            own = self.of_edges(edges)
+            own = model.of_edges(edges)
 
             def of_subjects(rows: slice) -> WeightLaw:
                 log_rates = own.log_rates(z[rows], functions[rows], confounds[rows])

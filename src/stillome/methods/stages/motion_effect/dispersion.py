@@ -53,9 +53,13 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, counts: AnyFloats, rates: AnyFloats) -> Self:
         """Add up a band (n, e) of counts and their rates."""
-        residual = counts - rates
-        residual *= residual
-        return cls(column_sums(residual), column_sums(rates), column_sums(rates * rates))
+        return cls.around(counts - rates, rates)
+
+    @classmethod
+    def around(cls, residual: AnyFloats, rates: AnyFloats) -> Self:
+        """Add up the same from counts less their rates."""
+        sums = (column_sums(part) for part in (residual * residual, rates, rates * rates))
+        return cls(*sums)
 
     def dispersion(self, n: int) -> Floats:
         """Return the dispersion of every edge (E,), shrunk towards what is typical."""
