@@ -16,7 +16,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from stillome.cluster.shared_files import SharedFile, not_seen, written
 from stillome.exceptions import ClusterError, StillomeError
@@ -69,10 +69,10 @@ def _in_windows(
     client: Any, function: Callable[[Item], Answer], items: list[Item], most: int
 ) -> Iterator[Answer]:
     """Submit tasks, and more whenever half of those before have answered."""
-    number = n_threads(client)
-    size = min(max(len(items) // (_ROUNDS * number), 1), most)
+    together = n_threads(client)
+    size = min(max(len(items) // (_ROUNDS * together), 1), most)
     tasks = iter([items[start : start + size] for start in range(0, len(items), size)])
-    window = _SUBMITTED * number
+    window = _SUBMITTED * together
     sent = _in_a_file(function)
     paths = (f"{sent.path}.{number}" for number in count())
     waiting: deque[Any] = deque()
@@ -145,12 +145,13 @@ def _function(path: str) -> Callable[[Any], Any]:
 
 def _fetched(future: Any, place: str) -> list[Any]:
     """Return the answers of a task, one for every block."""
-    from distributed import wait
-
-    if not future.done():
-        wait([future])
-    if future.status != "finished":
-        _raise(future)
+    try:
+        future.result()
+    except StillomeError as error:
+        # Dask keeps what it raised as long as there is a client. With its traceback it would keep
+        # the tables of all callers.
+        error.__traceback__ = None
+        raise copy(error).with_traceback(None) from None
     path = Path(place)
     try:
         with path.open("rb") as stream:
@@ -159,18 +160,6 @@ def _fetched(future: Any, place: str) -> list[Any]:
     except OSError as error:
         raise not_seen(path, error) from error
     return answers
-
-
-def _raise(future: Any) -> NoReturn:
-    """Raise what a task raised, or what Dask says of it."""
-    try:
-        future.result()
-    except StillomeError as error:
-        # Dask keeps what it raised as long as there is a client. With its traceback it would keep
-        # the tables of all callers.
-        error.__traceback__ = None
-        raise copy(error).with_traceback(None) from None
-    raise RuntimeError(f"a task of Dask has the status {future.status}")
 
 
 @contextmanager

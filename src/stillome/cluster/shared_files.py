@@ -91,6 +91,10 @@ def _elsewhere(path: str) -> SharedFile:
 
 def _remove(folder: Path, handle: int | None, process: int) -> None:
     if os.getpid() == process:  # not in a fork of it
+        # A task that was given up may still be writing: under another name, nothing is added.
+        gone = folder.with_name(f"{folder.name}-gone")
+        with contextlib.suppress(OSError):
+            folder = folder.rename(gone)
         shutil.rmtree(folder, ignore_errors=True)
         unlock(handle)
 

@@ -1,7 +1,7 @@
 """Hashes of numbers by which rows and columns are told apart, for many of them at once.
 
-Sums of mixed bits modulo 2⁶⁴: of two rows or columns that differ, one pair in 10¹⁹ has the same.
-They are no protection against somebody who looks for such a pair.
+Sums of mixed bits modulo 2⁶⁴: of two rows or columns that differ, fewer than one pair in 10¹⁶ has
+the same. They are no protection against somebody who looks for such a pair.
 """
 
 from typing import Any, TypeAlias

@@ -157,7 +157,7 @@ def _digamma_beyond(counts: AnyFloats, sizes: Floats) -> NDArray[np.float32]:
     far = np.flatnonzero(counts >= _ADDED_BELOW)
     edge = far % n_edges
     beyond = counts.ravel()[far] + sizes[edge]
-    # Of so large numbers the first terms of Stirling's series are exact to 12 digits.
+    # Of so large numbers the first terms of Stirling's series are exact to 9 digits.
     far_sums = np.log(beyond) - 1 / (2 * beyond) - 1 / (12 * beyond**2)
     found.ravel()[far] = far_sums - special.psi(sizes)[edge]
     return found

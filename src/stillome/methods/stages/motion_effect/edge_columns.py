@@ -88,8 +88,8 @@ class EdgeColumns:
     Attributes
     ----------
     dense : array of shape (E, F + M)
-        Features and others. In single precision, products with others are in this precision, and
-        take half the time; those of features and regions always are in double.
+        Features and others. In single precision, products with others are in this precision;
+        those of features and regions always are in double.
     n_features : int
         F.
     first, second : arrays of shape (E,)

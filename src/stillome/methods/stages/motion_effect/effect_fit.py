@@ -191,10 +191,11 @@ def _fit_each_edge(counts: EdgeTable, functions: AnyFloats, iterations: Iteratio
         square = np.einsum("ei,eij,ej->", step, information, step)
         size = float(np.sqrt(square / step.size))
         # Pooling begins with the step that follows: as much shorter than this one, or more.
+        # Dispersions follow below.
         if iterations.converged(size * min(size / last, 1.0) if last else size):
             break
         last = size
-    return state
+    return replace(state, dispersion=fit_dispersion(counts, state.rate_table(functions, counts)))
 
 
 def _residual_and_weights(

@@ -48,7 +48,7 @@ class IndividualDifferences(NamedTuple):
     ) -> Self:
         """Find the factors of residuals (n, E) above the noise edge (see `leading_factors`).
 
-        They are looked at several times, and had better be fast to compute.
+        They are looked at several times: a table that is slow to compute should be `stored`.
         """
         table = EdgeTable.of(residual)
         spectrum = leading_factors(table.then(_standardised), None, n_lost)

@@ -65,7 +65,7 @@ def low_rank_pattern(
         filled[rows, columns] = given * values + (1 - given) * table[rows, columns]
         filled[columns, rows] = filled[rows, columns]
         if not table.any() and not _shrunk(np.linalg.eigvalsh(filled) / unit, margin).any():
-            break  # noise explains them all, which eigenvalues tell in a third of the time
+            break  # noise explains them all, which eigenvalues alone tell
         eigenvalues, vectors = np.linalg.eigh(filled)
         kept = _shrunk(eigenvalues / unit, margin) * unit
         before, table = table, (vectors * kept) @ vectors.T

@@ -1,8 +1,8 @@
 """A few eigenvalues of a symmetric matrix, and their eigenvectors.
 
 The matrix is made tridiagonal once. Of that, single eigenvalues are found by bisection, and
-eigenvectors are needed for the leading ones only: a sixth of the time of a full decomposition of
-1,000 subjects. It is made tridiagonal in single precision, in which the products of subjects were
+eigenvectors are needed for the leading ones only, which takes less time than a full decomposition.
+It is made tridiagonal in single precision, in which the products of subjects were
 taken: the errors are about 1e-7 of the largest eigenvalue.
 """
 
@@ -98,6 +98,8 @@ class SymmetricSpectrum(NamedTuple):
             self.diagonal, self.beside, select=select, select_range=limits, lapack_driver="stemr"
         )
         values, vectors = values[::-1], vectors[:, ::-1]
+        if not len(values):  # at the limit, up to rounding errors
+            return self.leading(0)
         if not len(self.factors):
             return values, self.reflectors @ vectors
         turned = np.asfortranarray(vectors, np.float32)

@@ -16,9 +16,7 @@ from scipy import special
 
 from stillome.arrays import AnyFloats, Floats
 from stillome.methods.stages.motion_effect.effect import drawn_slopes
-from stillome.methods.stages.replay.probit_tables import (
-    PROBIT_RANGE,
-)
+from stillome.methods.stages.replay.probit_tables import PROBIT_RANGE
 
 _LARGEST_PROBIT = 8.0
 

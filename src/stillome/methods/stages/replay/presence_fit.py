@@ -37,7 +37,7 @@ _SLOPE_PRECISION = 0.1  # of a normal prior, as for the slopes of log rates
 # Whether a pattern is found can depend on the step before, so that slopes need not converge;
 # most are near to it after this many rounds.
 _ROUNDS, _ROUNDS_MORE = 4, 2
-_START_VARIANCE, _LEAST_VARIANCE = 0.25, 1e-4  # of the deviations; estimated with them
+_START_VARIANCE, _VARIANCES = 0.25, (1e-4, 25.0)  # of the deviations; estimated with them
 
 
 def fit_presence(
@@ -221,7 +221,7 @@ class _PresenceFit:
         # number of deviations that the data determine.
         determined = max(float((1 - precision * variances).sum()), _TINY)
         square = float((self.deviations**2).sum())
-        self.prior_variance = max(square / determined, _LEAST_VARIANCE)
+        self.prior_variance = float(np.clip(square / determined, *_VARIANCES))
         along = sums.along.sum() - float((sums.cross * np.vstack([step, change])).sum())
         self.reliance += float(np.clip(along / (sums.own.sum() + _TINY), -0.5, 0.5))
 

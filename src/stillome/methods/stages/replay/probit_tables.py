@@ -12,7 +12,7 @@ from stillome.arrays import AnyFloats
 LARGEST_ARGUMENT = 5.0
 PROBIT_RANGE = (1e-12, 1 - 1e-9)
 STEP = 15 / 2**15  # of probits that are kept; the largest difference of two is below 15
-# Tables are not interpolated. Errors of derivatives are below 1e-4, those of probits half a step.
+# Tables are not interpolated. Errors of derivatives are below 1e-4, those of probits below a step.
 _CELLS = 2**16
 _LOGIT_CELLS = 2**17
 
@@ -59,11 +59,11 @@ def rounded_probits(logits: AnyFloats) -> NDArray[np.int16]:
     >>> found.round(3).tolist()
     [-7.034, -0.524, 1.96]
     """
-    low, high = special.logit(PROBIT_RANGE)
-    place = np.clip(logits, low, high)
-    place -= place.dtype.type(low)
-    place *= place.dtype.type(_LOGIT_CELLS / (high - low))
-    place += place.dtype.type(0.5)
+    low, high = (float(end) for end in special.logit(PROBIT_RANGE))
+    place = np.clip(logits, low, high)  # in the precision of the logits
+    place -= low
+    place *= _LOGIT_CELLS / (high - low)
+    place += 0.5
     return np.take(_probit_table(), _cells(place))
 
 
