@@ -20,7 +20,9 @@ from stillome.counts.workers import in_order
 SubjectProducts: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
 
 _SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time, at most
-_LEAST_SLABS = 5  # so that two workers have about as much to do
+# Two workers have about as much to do. Fewer and wider ones take more memory, more read the table
+# more often.
+_LEAST_SLABS = 10
 _PIECES = 4  # of a slab, in which the others are read, so that they take little memory
 # Of columns that are added up in one product of all subjects. A product of fewer takes its time
 # for writing the answer.
