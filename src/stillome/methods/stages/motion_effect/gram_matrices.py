@@ -20,9 +20,9 @@ from stillome.counts.workers import in_order
 SubjectProducts: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
 
 _SLAB_ELEMENTS = 2**25  # of the columns that are multiplied with others at a time, at most
-# Two workers have about as much to do. Fewer and wider ones take more memory, more read the table
-# more often.
-_LEAST_SLABS = 10
+# So that two workers have about as much to do. With up to 8,192 subjects twice as many: wide ones
+# would take more memory than the tables that are kept. With more, tables take longer to read again.
+_LEAST_SLABS, _FEW_SUBJECTS = 5, 2**13
 _PIECES = 4  # of a slab, in which the others are read, so that they take little memory
 # Of columns that are added up in one product of all subjects. A product of fewer takes its time
 # for writing the answer.
@@ -97,7 +97,8 @@ def gram_of_edges(
     And `gram_of_subjects` of the first few subjects, from the same pass over the table.
     """
     n, n_edges = table.shape
-    some = min(_SLAB_ELEMENTS, n * -(-n_edges // _LEAST_SLABS))
+    n_slabs = _LEAST_SLABS if n > _FEW_SUBJECTS else 2 * _LEAST_SLABS
+    some = min(_SLAB_ELEMENTS, n * -(-n_edges // n_slabs))
     slabs = slabs_of(table, some)
 
     def multiply(number: int) -> tuple[NDArray[Any], SubjectProducts]:
